@@ -50,12 +50,10 @@ def command(corpus: Path, top: int | None, as_csv: bool, as_json: bool) -> None:
 
 def counts_by_noun(stats: Mapping[str, Any]) -> dict[str, int]:
     """Return how many units of text a corpus has, or nodes, edges and walks, by their noun."""
-    units = ("document", "paragraph", "sentence", "token", "type")
-    counts = {unit: int(stats[f"{unit}s"]) for unit in units}
-    if (edges := stats["tally"].get("edges")) is None:
-        return counts
-    nodes, walks = counts["type"], counts["document"]
-    return {"node": nodes, "edge": edges, "walk": walks, "token": counts["token"]}
+    nouns = {noun: f"{noun}s" for noun in ("document", "paragraph", "sentence", "token", "type")}
+    if "edges" in stats["tally"]:
+        nouns = {"node": "types", "edge": "edges", "walk": "documents", "token": "tokens"}
+    return {noun: (stats["tally"] | stats)[name] for noun, name in nouns.items()}
 
 
 def held_out_text(stats: Mapping[str, Any]) -> str:

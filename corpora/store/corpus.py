@@ -37,15 +37,13 @@ _TALLY_NOTES = {
     "soft_hyphens": "soft hyphen[|s] [was|were] dropped",
     "divided_words": "word[|s] with a soft hyphen or ¬ at the end of a line [was|were] joined",
     "joiners": "zero-width joiner[|s] [was|were] dropped where [it changes|they change] no letter",
-    "format_characters": "invisible format character[|s], such as U+200E or U+FEFF, "
-    "[was|were] dropped",
+    "format_characters": "invisible format character[|s] (U+200E, U+FEFF, ...) [was|were] dropped",
     "replacement_characters": "replacement character[|s] (U+FFFD) [was|were] dropped",
     "private_characters": "private-use character[|s] [was|were] dropped",
     "missing_lemmas": "word[|s] without a lemma [was|were] kept as [its|their] form",
     "unmatched_characters": "character[|s] [matches|match] no token of the pattern",
     "no_trees": "sentence[|s] [was|were] read without [its|their] heads, which form no tree",
-    "entities": "entit[y|ies] such as &amp; [was|were] kept as text; `unescape=True` replaces "
-    "[it|them]",
+    "entities": "entit[y|ies] such as &amp; [was|were] kept; `unescape=True` replaces [it|them]",
     "unescaped": "entit[y|ies] such as &amp; [was|were] replaced by characters",
     "missing_texts": "record[|s] without a text [was|were] kept as [an |]empty document[|s]",
     "missing_fields": "missing value[|s] of kept fields [was|were] left empty",
@@ -58,6 +56,9 @@ _TALLY_NOTES = {
     "isolated_nodes": "node[|s] without an edge [gets|get] no vector",
     "self_loops": "edge[|s] from a node to itself [was|were] left out",
     "repeated_edges": "edge[|s] [was|were] given more than once",
+    "unused_weights": "weight[|s] other than 1 [was|were] not used; `weighted=True` uses [it|them]",
+    "directed_edges": "directed edge[|s] [was|were] read both ways; `directed=True` reads one way",
+    "times": "weight[|s] [is|are] as large as Unix times; leave times out and drop `weighted=True`",
 }
 
 FEW_TOKENS = 1_000_000  # of sequences, of which every token gets a vector
@@ -326,10 +327,8 @@ class Corpus:
             ]
         )
         if (held_out := tally.get("held_out_links", 0)) < (asked := tally.get("asked_links", 0)):
-            lines.append(
-                f"links held out: {held_out:,} of the {asked:,} asked for; holding out more would "
-                "split nodes off"
-            )
+            words = "links asked for are held out; more would split nodes off"
+            lines.append(f"{held_out:,} of {asked:,} {words}")
         if self.vocabulary.is_pruned:
             pruned = self.vocabulary.counts[-1]
             lines.append(f"{pruned:,} tokens are of types beyond `max_types`, merged into one type")

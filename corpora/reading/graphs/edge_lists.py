@@ -29,6 +29,7 @@ def read_edge_list(texts: Iterable[tuple[int, str]], name: str, weighted: bool) 
     adjacency = _has_neighbors([fields for _, fields in head], name)
     if adjacency and weighted:
         raise SourceError(f"{name}: an adjacency list has no weights; leave out `weighted=True`")
+    firsts = set[int]()  # of the lines of an adjacency list
     header = bool(head) and not adjacency and tuple(map(str.lower, head[0][1][:2])) in _HEADERS
     for first_line, text in itertools.chain((first,), texts):
         if first_line > 1 and _add_plain(edges, text, separator or " ", width):
@@ -36,7 +37,7 @@ def read_edge_list(texts: Iterable[tuple[int, str]], name: str, weighted: bool) 
         for line, fields in _rows(first_line, text, separator, name):
             try:
                 if adjacency:
-                    _ = edges.numbers[fields[0]]  # which may have no neighbors
+                    firsts.add(edges.numbers[fields[0]])  # which may have no neighbors
                     edges.add(itertools.chain(*((fields[0], other) for other in fields[1:])))
                 elif len(fields) != width:
                     raise ValueError(_wrong_width(fields, weighted))
@@ -44,6 +45,12 @@ def read_edge_list(texts: Iterable[tuple[int, str]], name: str, weighted: bool) 
                     edges.add(fields[:2], fields[2:])
             except ValueError as error:
                 raise SourceError(f"{name}:{line}: {error}") from None
+    others = (node for node, number in edges.numbers.items() if number not in firsts)
+    if adjacency and not _ADJACENCY.fullmatch(name) and (other := next(others, None)):
+        raise SourceError(
+            f"{name}: has no line for {other!r}, unlike lists of neighbors; drop `walks` if it is "
+            "text, or let the name of the file end in .adjlist"
+        )
     return edges
 
 
@@ -114,5 +121,6 @@ def _wrong_width(columns: Sequence[str], weighted: bool) -> str:
         return f"{n_columns}; with `weighted=True` a line has two nodes and a weight"
     third = "pass `weighted=True` if the third is a weight, or " * (len(columns) == 3)
     return (
-        f"{n_columns}; {third}keep two columns (a list of neighbors needs the file ending .adjlist)"
+        f"{n_columns}; {third}keep two columns (a list of neighbors needs the file ending "
+        ".adjlist, text no `walks`)"
     )

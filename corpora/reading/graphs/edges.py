@@ -1,6 +1,7 @@
 """Edges as a file gives them, and the graph that they make."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +36,7 @@ class Edges:
     numbers: _Numbers = field(default_factory=_Numbers)
     ends: Any = field(default_factory=lambda: array("i"))  # source, target, source, target, ...
     weights: Any = field(default_factory=lambda: array("d"))  # empty without weights
+    tally: Counter[str] = field(default_factory=Counter)  # of what is not read as it is
 
     def add(self, names: Iterable[str], weights: Iterable[str] = ()) -> None:
         """Add edges between each two names; raise ValueError for a name or weight, and add none."""
@@ -77,6 +79,8 @@ def connected_nodes(
     n_given = len(keys)
     if not n_given:
         raise SourceError(f"{name}: has no edge between two nodes; pass a file with edges")
+    if weights is not None and weights.min() >= max(1e8, weights.max() / 10):  # seconds since 1973
+        edges.tally["times"] = 0 if (weights % 1).any() else n_given
     keys, weights = _merged(keys, weights, np.add)
     n_edges = len(keys)
     if not directed:
@@ -94,6 +98,7 @@ def connected_nodes(
         sources, targets = (ends.astype(np.int32) for ends in numbers)
     graph = NodeGraph(offsets_of(np.bincount(sources, minlength=len(nodes))), targets, weights)
     tally = {
+        **edges.tally,
         "isolated_nodes": n_nodes - len(nodes),
         "self_loops": len(proper) - n_given,
         "repeated_edges": n_given - n_edges,

@@ -25,7 +25,7 @@ class GraphFile:
 
     names: list[str]  # of the nodes, in the order of their first appearance
     graph: NodeGraph
-    # what was left out or merged: isolated_nodes, self_loops, repeated_edges, if above 0
+    # counts above 0 of what was left out or merged, or looks wrong, such as isolated_nodes
     tally: dict[str, int]
     sha256: str  # of the file
 

@@ -1,11 +1,14 @@
 """GraphML: nodes by their ids, and edges, whose weights are the data named weight."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 from xml.parsers import expat
 
 from firth.corpora.common.errors import SourceError
 from firth.corpora.reading.graphs.edges import Edges
+
+_ONE = re.compile(r"(?:1(?:\.0*)?)?")  # or nothing
 
 
 def read_graphml(
@@ -42,7 +45,7 @@ class _Reader:
     def __init__(self, directed: bool, weighted: bool) -> None:
         self.edges = Edges()
         self._directed, self._weighted = directed, weighted
-        self._both_ways = False
+        self._one_way = False
         self._root = ""
         self._key = ""  # of the element that is open
         self._weight_key: str | None = None
@@ -56,7 +59,7 @@ class _Reader:
         if self._root != "graphml":
             raise ValueError(f"is XML of {self._root}; convert it to GraphML or an edge list")
         if tag == "graph":
-            self._both_ways = self._directed and attributes["edgedefault"] == "undirected"
+            self._one_way = attributes["edgedefault"] != "undirected"
         elif tag == "node":
             _ = self.edges.numbers[attributes["id"]]
         elif tag == "edge":
@@ -77,8 +80,11 @@ class _Reader:
             if self._weighted and not self._weight:
                 raise ValueError("the edge has no weight; add it, or leave out `weighted=True`")
             weights = [self._weight] if self._weighted else []
+            self.edges.tally["directed_edges"] += self._one_way and not self._directed
+            if not self._weighted and not _ONE.fullmatch(self._weight):
+                self.edges.tally["unused_weights"] += 1
             self.edges.add(self._ends, weights)
-            if self._both_ways:
+            if self._directed and not self._one_way:
                 self.edges.add(self._ends[::-1], weights)
         elif self._key == self._weight_key and tag == "data":
             self._weight = self._text.strip()

@@ -2,6 +2,7 @@
 
 import io
 import zlib
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,10 @@ def read_matrix(stream: Stream, weighted: bool) -> tuple[Edges, range]:
         raise SourceError(f"{stream.name}: {reason}") from None
     entries = matrix.data != 0
     ends = np.stack((matrix.row[entries], matrix.col[entries]), axis=1)
-    weights = matrix.data[entries].astype(np.float64) if weighted else np.zeros(0)
-    for at in np.flatnonzero(~((weights >= LEAST) & (weights <= MOST)))[:1]:
+    weights = matrix.data[entries].astype(np.float64)
+    least, most = (LEAST, MOST) if weighted else (0, np.finfo(float).max)
+    for at in np.flatnonzero(~((weights >= least) & (weights <= most)))[:1]:
         where = f"{stream.name}: row {ends[at, 0]}, column {ends[at, 1]}"
         raise SourceError(f"{where}: {out_of_range(weights[at])}")
-    return Edges(ends=ends, weights=weights), range(rows)
+    tally = Counter(unused_weights=0 if weighted else int(np.count_nonzero(weights != 1)))
+    return Edges(ends=ends, weights=weights if weighted else (), tally=tally), range(rows)

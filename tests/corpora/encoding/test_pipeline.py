@@ -445,7 +445,7 @@ def test_each_kind_of_what_is_dropped_has_a_note(tmp_path):
         "1 soft hyphen was dropped",
         "1 word with a soft hyphen or ¬ at the end of a line was joined",
         "1 zero-width joiner was dropped where it changes no letter",
-        "1 invisible format character, such as U+200E or U+FEFF, was dropped",
+        "1 invisible format character (U+200E, U+FEFF, ...) was dropped",
         "1 replacement character (U+FFFD) was dropped",
         "1 private-use character was dropped",
     ]

@@ -54,7 +54,7 @@ WRITTEN = {
     "SNAP": ("# 2 edges\nFromNodeId\tToNodeId\na\tb\nb\t01\n", "g.tsv"),
     "from-to": ("from to\na b\nb 01\n", "g.txt"),
     "adjacency": ("a b\nb 01\n01\n", "g.adjlist"),
-    "widths": ("a b\nb 01 a a\n", "g.txt"),
+    "widths": ("a b\nb 01 a a\n01\n", "g.txt"),
     "gzip": (gzip.compress(b"a b\nb 01\n"), "g.txt.gz"),
     "xz": (lzma.compress(b"a b\nb 01\n"), "g.adjlist.xz"),
 }
@@ -112,7 +112,11 @@ def test_the_encoding_can_be_given(read):
 
 
 RANGE = "is not between 1e-30 and 1e+30; correct it, or leave the edge out"
-KEEP = "keep two columns (a list of neighbors needs the file ending .adjlist)"
+KEEP = "keep two columns (a list of neighbors needs the file ending .adjlist, text no `walks`)"
+NO_LINE = (
+    "unlike lists of neighbors; drop `walks` if it is text, or let the name of the file end in "
+)
+PROSE = "The cat sat on the mat .\nA dog ran .\nSome birds sang in the old tree , and flew .\n"
 THREE = f":1: has 3 columns; pass `weighted=True` if the third is a weight, or {KEEP}"
 ONE = "has 1 column; separate two nodes by blanks, a tab or a comma"
 NETWORKX = ":1: has 3 columns; write the edges with data=['weight'] or data=False in NetworkX"
@@ -125,6 +129,12 @@ REFUSED = {
     "third column": ("a b 1\n", THREE),
     "four columns": ("a b\n\n#\na b 1 2", f":4: has 4 columns; {KEEP}"),
     "towns": ("San Luis X a\na b\nSan Luis Y b\n", f":1: has 4 columns; {KEEP}"),
+    "prose": (PROSE, f": has no line for 'cat', {NO_LINE}.adjlist"),
+    "prose, one width": ("The cat sat\nA dog ran\n", THREE),
+    "a neighbor without a line": (
+        "a b\nb c a d\nd b\n",
+        f": has no line for 'c', {NO_LINE}.adjlist",
+    ),
     "networkx": ("a b {}\n", NETWORKX),
     "networkx, some with data": ("a b {}\nb c {'weight': 2}\n", NETWORKX),
     "one column": ("a b\nc\n", f":2: {ONE}"),
@@ -170,6 +180,27 @@ def test_errors_in_a_later_piece_name_the_line(text, error):
     with pytest.raises(SourceError) as caught:
         read_edge_list([(1, "a b 1\n"), (2, text)], "graph.edg", True)
     assert str(caught.value) == f"graph.edg:3: {error}"
+
+
+def test_a_file_that_is_named_an_adjacency_list_needs_no_line_for_each_node(read):
+    assert read(PROSE, "g.adjlist").names[:2] == ["The", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "times"),
+    [
+        (("1082040961", "1155443026", "1098777142.0"), 3),  # seconds
+        (("1082040961000", "1155443026123", "1098777142000"), 3),  # milliseconds
+        (("1082040961", "1155443026.5", "1098777142"), 0),
+        (("1082040961", "20101231", "1098777142"), 0),
+        (("1082040961", "99820409610", "1098777142"), 0),  # of money
+        (("1", "2", "3"), 0),
+    ],
+)
+def test_weights_that_are_times_are_counted(read, weights, times):
+    edges = zip(("a b", "b c", "a b"), weights, strict=True)
+    found = read("".join(f"{ends} {weight}\n" for ends, weight in edges), weighted=True)
+    assert found.tally.get("times", 0) == times
 
 
 def test_an_adjacency_list_has_no_weights(read):

@@ -32,7 +32,17 @@ def test_nodes_edges_and_weights_are_read(read, edges_of):
     assert (found.names, found.tally) == (["a", "c", "b"], {"isolated_nodes": 1})
     half = {("a", "c"): 2.5, ("a", "b"): 1}
     assert edges_of(found) == {**half, **{pair[::-1]: weight for pair, weight in half.items()}}
-    assert read(graphml(EDGES), "g.graphml").graph.weights is None
+    plain = read(graphml(EDGES), "g.graphml")
+    assert plain.graph.weights is None
+    assert plain.tally == {"isolated_nodes": 1, "unused_weights": 1}
+
+
+@pytest.mark.parametrize(
+    ("weight", "unused"), [("1", {}), ("1.00", {}), ("10", 1), ("0.1", 1), ("x", 1)]
+)
+def test_weights_other_than_one_that_are_not_used_are_counted(read, weight, unused):
+    found = read(graphml(WEIGHT.format(weight)), "g.graphml")
+    assert found.tally == (unused and {"unused_weights": unused})
 
 
 @pytest.mark.parametrize("direction", ["directed", "undirected"])
@@ -40,7 +50,10 @@ def test_an_undirected_file_has_edges_both_ways(read, edges_of, direction):
     found = read(graphml(EDGES, direction), "g.graphml", directed=True)
     both = {("a", "c"): 1, ("b", "a"): 1} if direction == "undirected" else {}
     assert edges_of(found) == {("c", "a"): 1, ("a", "b"): 1, **both}
-    assert len(read(graphml(EDGES, direction), "g.graphml").graph.neighbors) == 4
+    assert "directed_edges" not in found.tally
+    undirected = read(graphml(EDGES, direction), "g.graphml")
+    assert len(undirected.graph.neighbors) == 4
+    assert undirected.tally.get("directed_edges", 0) == 2 * (direction == "directed")
 
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>\n<graphml>&b;</graphml>'

@@ -23,7 +23,15 @@ def test_a_symmetric_matrix_gives_each_edge_once(read, edges_of):
     both = {**half, **{pair[::-1]: weight for pair, weight in half.items()}}
     found = read(None, "g.npz", weighted=True)
     assert (edges_of(found), found.tally) == (both, {"isolated_nodes": 1, "self_loops": 1})
-    assert edges_of(read(None, "g.npz")) == dict.fromkeys(both, 1)
+    plain = read(None, "g.npz")
+    assert edges_of(plain) == dict.fromkeys(both, 1)
+    assert plain.tally == {**found.tally, "unused_weights": 5}  # two threes, two halves, a four
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float32, np.longdouble])
+def test_entries_of_one_are_edges_without_weights(read, dtype):
+    sparse.save_npz("g.npz", sparse.coo_array(np.array([[0, 1], [1, 0]], dtype)))
+    assert (read(None, "g.npz").tally, len(read(None, "g.npz").graph.neighbors)) == ({}, 2)
 
 
 def test_entries_of_zero_are_no_edges_and_entries_of_one_place_add_up(read, edges_of):
@@ -75,12 +83,21 @@ def test_bad_matrices_are_refused(read, case):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("weight", [-2.0, np.nan, np.inf])
-def test_bad_weights_are_named(read, weight):
+def test_bad_weights_are_named(read, weight, weighted):
     saved(data=[1, weight])
     with pytest.raises(SourceError) as caught:
-        read(None, "g.npz", weighted=True)
+        read(None, "g.npz", weighted=weighted)
     assert str(caught.value) == f"g.npz: row 1, column 0: the weight {weight} {RANGE}"
+
+
+@pytest.mark.parametrize("weight", [1e-40, 1e40])
+def test_weights_that_are_not_used_may_be_of_any_size(read, weight):
+    saved(data=[1, weight])
+    assert read(None, "g.npz").tally == {"unused_weights": 1}
+    with pytest.raises(SourceError, match=r"the weight .* is not between"):
+        read(None, "g.npz", weighted=True)
 
 
 def test_damaged_and_other_archives_are_refused(read):
