@@ -23,7 +23,8 @@ class _Numbers(dict[str, int]):
             raise ValueError("a node has an empty name; name it")
         if name.split() != [name]:
             raise ValueError(
-                f"the name {name!r} contains white space, which separates tokens; replace it by _"
+                f"the name {name!r} contains white space, which separates tokens; replace it by _, "
+                "or drop `walks` if this is text"
             )
         self[name] = number = len(self)
         return number

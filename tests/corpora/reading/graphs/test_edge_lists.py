@@ -121,7 +121,9 @@ THREE = f":1: has 3 columns; pass `weighted=True` if the third is a weight, or {
 ONE = "has 1 column; separate two nodes by blanks, a tab or a comma"
 NETWORKX = ":1: has 3 columns; write the edges with data=['weight'] or data=False in NetworkX"
 WIDTH = "with `weighted=True` a line has two nodes and a weight"
-SPACE = "contains white space, which separates tokens; replace it by _"
+SPACE = (
+    "contains white space, which separates tokens; replace it by _, or drop `walks` if this is text"
+)
 NO_EDGE = ": has no edge between two nodes; pass a file with edges"
 QUOTES = "quote names that contain quotes, and double these quotes"
 NUL = ":2: contains a NUL byte; pass `errors=replace` if the file is otherwise text"

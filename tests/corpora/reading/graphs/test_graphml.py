@@ -57,7 +57,10 @@ def test_an_undirected_file_has_edges_both_ways(read, edges_of, direction):
 
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>\n<graphml>&b;</graphml>'
-SPACE = "the name 'a b' contains white space, which separates tokens; replace it by _"
+SPACE = (
+    "the name 'a b' contains white space, which separates tokens; replace it by _, or drop `walks` "
+    "if this is text"
+)
 WEIGHT = '<edge source="a"\ntarget="b"><data key="k2">{}</data></edge>'
 RANGE = "is not between 1e-30 and 1e+30; correct it, or leave the edge out"
 GEXF = "is XML of gexf; convert it to GraphML or an edge list"
