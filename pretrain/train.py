@@ -236,10 +236,7 @@ def _write_vectors(
     partial: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, device: torch.device,
     dtype: torch.dtype,
 ) -> dict[str, Any]:  # fmt: skip
-    """Pool contextual states into one vector per word; return the description of the pooling.
-
-    By the defaults of ``firth pool``, which makes others.
-    """
+    """Pool states into word vectors, as ``firth pool`` does; return a description."""
     shape = config.shape(n_pieces=len(pieces))
     count_words(partial, corpus, config, pieces, torch.get_num_threads())
     start = open_start(partial)

@@ -44,10 +44,7 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
 
 
 def wrong_kind(path: str | os.PathLike[str], wanted: str, method: str = "svd") -> str | None:
-    """Return why an output is not of the wanted kind, and what to pass instead; None if it may be.
-
-    ``method`` makes what is wanted, for example an encoder.
-    """
+    """Return why an output is not of the wanted kind, and the remedy; None if it may be."""
     kind = kind_of(path)
     if kind is None or kind == wanted:
         return None

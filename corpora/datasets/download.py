@@ -32,10 +32,7 @@ class Download:
 
 
 def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
-    """Return the path of a file, downloading it the first time.
-
-    A file that exists is checked against its checksum at each call.
-    """
+    """Return the path of a file, downloading it the first time; its checksum is always checked."""
     target = folder / wanted.name
     folder.mkdir(parents=True, exist_ok=True)
     if target.exists():  # the folder may be one that cannot be written

@@ -60,10 +60,7 @@ class SyntheticConfig:
 def documents(
     config: SyntheticConfig, change: Callable[[range], Change] | None = None
 ) -> Iterator[str]:
-    """Yield documents until they have ``n_tokens`` words.
-
-    ``change`` takes the numbers of some documents and returns what changes in them.
-    """
+    """Yield documents until they have ``n_tokens`` words; some may ``change``."""
     n_tokens = number = 0
     while n_tokens < config.n_tokens:
         numbers = range(number, number + _DOCUMENTS_AT_ONCE)
@@ -114,10 +111,7 @@ def write_gold(folder: Path) -> list[Path]:
 
 
 def _questions(language: SyntheticLanguage) -> Iterator[str]:
-    """Yield analogy questions in sections.
-
-    Every pair is combined with every other one, a plural only with the next few.
-    """
+    """Yield analogy questions in sections, of every two pairs; a plural only with the next few."""
     for relation, pairs in language.relations.items():
         yield f": {relation}"
         plural = relation.startswith("gram")

@@ -128,10 +128,7 @@ def build(
 
 
 def open_or_build(source: Corpus | TextSource) -> Corpus:
-    """Open a corpus and verify its checksums, or build one of a text in the cache first.
-
-    An opened corpus is returned as it is.
-    """
+    """Open a corpus and verify its checksums, or build one of a text in the cache first."""
     if isinstance(source, Corpus):
         return source
     if isinstance(source, str | os.PathLike) and is_corpus(Path(source)):

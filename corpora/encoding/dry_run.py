@@ -42,10 +42,7 @@ def estimate_corpus(
     sample_bytes: int = _SAMPLE_BYTES,
     block_bytes: int = BLOCK_BYTES,
 ) -> Estimate:
-    """Estimate the cost of a build; a sample is built in a temporary folder, which is removed.
-
-    Raises what the build would raise before it reads the sources, and for pipes.
-    """
+    """Estimate the cost of a build; a sample is built in a temporary folder, which is removed."""
     files = request.files(out)
     if out is not None:
         if not force and up_to_date(out, request):

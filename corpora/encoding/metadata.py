@@ -135,10 +135,7 @@ class MetadataJoin:
         return joined
 
     def record(self) -> dict[str, Any]:
-        """Return what the manifest says: the column, and what did not match.
-
-        Raise if rows in order are not as many as documents.
-        """
+        """Return what the manifest says; raise if rows in order are not as many as documents."""
         n, labels = self._n_documents, next(iter(self._table.columns.values()))
         if self._by is not None:
             labels = self._table.columns[self._by]

@@ -50,11 +50,7 @@ class TypeRuns(ArrayWriters):
             self._orders[table] = order
 
     def merge(self, directory: Path, max_types: int | None) -> dict[Hashable, np.ndarray]:
-        """Write the vocabulary arrays, except document counts, keeping the most frequent types.
-
-        Returns for each table the final ids of its types. All types beyond ``max_types`` become
-        PRUNED, the last entry.
-        """
+        """Write vocabulary arrays but document counts; return the final ids of each table."""
         self.close()
         text, offsets, counts = (
             open_array(self.directory, name)

@@ -63,10 +63,7 @@ _LEAST_WRAPS = 8  # pairs of lines; fewer are not enough to tell
 
 
 def detect(head: bytes, source: str, options: ReadOptions) -> str:
-    """Return the format of a source from its decoded first bytes, name and options.
-
-    Raises SourceError for binary content, unknown markup, or options that do not fit the format.
-    """
+    """Return the format of a source from its decoded first bytes, name and options."""
     head = head[:HEAD_BYTES]
     refuse_binary(head, source)
     detected = options.format

@@ -45,11 +45,7 @@ def text_blocks(
 
 
 def parse_text(raw: RawBlock) -> TextBlock:
-    """Split plain text into documents.
-
-    Blank lines are dropped, except that in one-document files they are empty paragraphs. In
-    wrapped text, line ends inside paragraphs become spaces.
-    """
+    """Split plain text into documents; blank lines are empty paragraphs or dropped."""
     data, counts = raw.checked()
     data = with_line_end(data)
     if any(map(_AFTER_AMPERSAND.match, data.split(b"&")[1:])):  # decoding takes longer

@@ -93,10 +93,7 @@ def records_block(
     kept: dict[str, list[str]],
     counts: dict[str, int],
 ) -> TextBlock:
-    """Concatenate record texts into a block; each line of a text is a paragraph.
-
-    A missing text is an empty document; ``missing_texts`` counts them.
-    """
+    """Concatenate record texts into a block; each line of a text is a paragraph."""
     parts = []
     for text, position in zip(texts, positions, strict=True):
         if text is None:

@@ -117,10 +117,7 @@ def parse_tsv(raw: RawBlock) -> TextBlock:
 
 
 def table_rows(text: str, name: str) -> Iterator[list[str]]:
-    """Yield the rows of a whole table, CSV or TSV, first that of the names; raise if one differs.
-
-    Quotes in TSV are those of cells unless they are paired as in CSV.
-    """
+    """Yield the rows of a CSV or TSV table, first the names; raise if one differs in length."""
     header = text.partition("\n")[0]
     delimiter = "\t" if "\t" in header else max(_DELIMITERS, key=header.count)
     rows: Iterator[tuple[int, list[str]]]

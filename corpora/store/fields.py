@@ -107,10 +107,7 @@ def kept_field(corpus: Corpus, name: str) -> list[str]:
 
 
 def documents_where(corpus: Corpus, conditions: str) -> np.ndarray:
-    """Return which documents have some values of kept fields, bool (n_documents,).
-
-    ``conditions`` are ``FIELD=VALUE,...``, all of which hold; see :func:`documents_with`.
-    """
+    """Return which documents satisfy all ``FIELD=VALUE,...``, bool (n_documents,)."""
     chosen = np.ones(corpus.n_documents, bool)
     for condition in _NEXT_FIELD.split(conditions):
         name, equals, wanted = (part.strip() for part in condition.partition("="))
@@ -186,10 +183,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def cited_fields(corpus: Corpus, cite: str | None) -> Sequence[str] | None:
-    """Return the fields that lines are cited by: those asked for, or usual ones; None for all.
-
-    ``cite`` is their names, separated by commas.
-    """
+    """Return the fields that lines are cited by: those asked for, or usual ones; None for all."""
     if cite is not None:
         asked = split_list(cite)
         for name in asked:

@@ -163,10 +163,7 @@ class Search:
         return kept_fields(self.corpus)
 
     def _slots(self, query: str, types_of: Callable[[str], np.ndarray] | None = None) -> list[Slot]:
-        """Return the tokens of which a query may consist, in order of their last words.
-
-        There are several ways to put them together if the corpus joined words of the query.
-        """
+        """Return the tokens of which a query may consist, in order of their last words."""
         types_of = types_of or self._types_of
         parts: list[tuple[str, np.ndarray | None]] = []  # a word, or "" of a pattern; its types
         for part in query.split():
@@ -271,10 +268,7 @@ class Search:
         limits: np.ndarray,
         step: int,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Go on from the ends of hits to the goal, along edges between the words of a query.
-
-        Return which hits arrive, ascending, and their ends. A token fits one edge at most.
-        """
+        """Return which hits reach the goal along edges between words of a query, and their ends."""
         # ends: int64 (n,); limits: int64 (n,), where their sentences end
         none = np.zeros(0, dtype=np.int64)
         reached = {node: (np.arange(len(ends)), ends)}

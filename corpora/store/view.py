@@ -114,10 +114,7 @@ class View:
         return any(shard.keeps_heads for shard in self.stored.shards)
 
     def heads(self) -> Iterator[np.ndarray]:
-        """Yield, for each shard, the signed distance of each kept token to its syntactic head.
-
-        0 for a root, or if the head is unknown or dropped.
-        """
+        """Yield for each shard the distance of each kept token to its head, 0 if none."""
         # int64 (n,), of the tokens that shards() yields
         for number, shard in enumerate(self.stored.shards):
             yield part_heads(shard.heads, self._kept(number).astype(np.int64))
@@ -188,10 +185,7 @@ def choose_words(
     documents: Documents,
     keep: Sequence[str],
 ) -> tuple[np.ndarray, list[str], np.ndarray]:
-    """Return the types, missing words and counts of a view, with arguments as in Corpus.view.
-
-    The most frequent types come first, ties by id, then ``-1 - n`` for missing word n.
-    """
+    """Return the types, missing words and counts of a view: the frequent first, ties by id."""
     # returns types: int64 (V,); counts: int64 (V,)
     vocabulary = stored.vocabulary
     counts = stored.count_types(documents)

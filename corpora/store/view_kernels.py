@@ -46,10 +46,7 @@ def select_rows(token_ids, bounds, units, selected, row_of_type, rows, offsets):
 
 @compiled
 def count_new_types(token_ids, first_token, seen, marks, curve):
-    """Add to ``curve[m]`` the types that first occur between marks m - 1 and m.
-
-    ``first_token`` is the number of tokens in earlier shards; ``seen`` is updated.
-    """
+    """Add to ``curve[m]`` the types that first occur between marks m - 1 and m."""
     # token_ids: int32 (n_tokens,); seen: bool (n_types,); curve: int64 (n_marks + 1,)
     # marks: int64 (n_marks,), ascending token positions in the whole corpus
     m = 0

@@ -27,10 +27,7 @@ Token = tuple[str, int, int]  # with its start and stop in the text
 
 @cache
 def tokens_by(pattern: str) -> Callable[[str], list[Token]]:
-    """Return the function that finds the tokens of a text, in which white space is left out.
-
-    Raises SettingError for an invalid pattern, and for one whose search might never end.
-    """
+    """Return the function that finds the tokens of a text, in which white space is left out."""
     if kmer := _KMER.fullmatch(pattern):
         return partial(_kmers, int(kmer[1]), int(kmer[2] or 1))
     if pattern.startswith("kmer:"):

@@ -175,10 +175,7 @@ def read_character(text, position):
 
 @compiled
 def _joins(text, position, stop, code, before, neighbors):
-    """Return whether a joiner, which ends at ``position``, changes how letters look.
-
-    It is between two letters of a script with joiners, or ZWJ after a virama.
-    """
+    """Return whether a joiner, which ends at ``position``, changes how letters look."""
     if (code != ZWNJ and code != ZWJ) or not before & JOINING:
         return False
     if code == ZWJ and before & VIRAMA:

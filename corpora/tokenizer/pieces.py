@@ -22,11 +22,7 @@ _BATCH_WORDS = 1 << 14
 
 
 class Pieces:
-    """An immutable subword vocabulary that splits words.
-
-    The ``tokenizers`` library does the splitting: WordPiece takes the longest matching piece
-    from left to right.
-    """
+    """An immutable subword vocabulary that splits words, as the ``tokenizers`` library does."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)

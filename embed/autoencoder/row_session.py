@@ -23,11 +23,7 @@ class RowPosition(Position):
 
 
 class RowSession(Session[RowPosition]):
-    """Writes a line of metrics per epoch, and one of the finished network, without noise.
-
-    They have the unexplained share of the squares, and the KL divergence per word in nats if the
-    network is variational.
-    """
+    """Writes a line of metrics per epoch, and one of the finished network, without noise."""
 
     def __init__(
         self,

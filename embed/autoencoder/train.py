@@ -120,10 +120,7 @@ def train_codes(
     run: Path,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> tuple[np.ndarray, float]:
-    """Train a network on the rows of a matrix; return their codes, and what these leave out.
-
-    Empty rows have zeros. What is left out is a share of the squares.
-    """
+    """Train a network on the rows of a matrix; return codes and the share that these lack."""
     # matrix: scipy.sparse CSR, float32 (V, C); returns float32 (V, D)
     used = np.flatnonzero(np.diff(matrix.indptr))
     # of a row, on average over rows that are not empty

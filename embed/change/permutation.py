@@ -64,10 +64,7 @@ def dealt_text(
 
 
 def _blocks(tokens: np.ndarray, strata: np.ndarray, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the block of each document, and the first document of each block.
-
-    Blocks are of documents of one stratum, in order, of about ``size`` tokens.
-    """
+    """Return the block of each document, within its stratum, and the first of each block."""
     # tokens, strata: int64 (n_documents,); returns int64 (n_documents,) and (n_blocks,)
     order = np.argsort(strata, kind="stable")
     numbers = (np.cumsum(tokens[order]) - tokens[order]) // size
@@ -87,10 +84,7 @@ def permuted_distances(
     seed: int,
     entries: int = ENTRIES,
 ) -> np.ndarray:
-    """Return the distance of words between the first and last period, as it is and by chance.
-
-    The first column is of the periods as they are.
-    """
+    """Return distances of words between the first and last period: as they are, then by chance."""
     # words: int64 (n,), rows; returns float32 (n, 1 + permutations)
     from threadpoolctl import threadpool_limits
 

@@ -126,10 +126,7 @@ def nearest_by_encoder(
     *,
     masked: bool = False,
 ) -> list[ContextAnswer]:
-    """Do what :func:`nearest_in_context` does, with an encoder that is already open.
-
-    With ``masked`` the vectors were pooled from masked words.
-    """
+    """Do what :func:`nearest_in_context` does, with an encoder that is already open."""
     parsed = [(text, parse_context(text, encoder)) for text in contexts]
     sentences = [occurrences[0].words for _, occurrences in parsed]
     states = [] if masked else encoder.encode(sentences, layers)
@@ -165,10 +162,7 @@ def masked_states(
     layers: Sequence[int],
     centers: np.ndarray | None,
 ) -> np.ndarray:
-    """Return the state of one word of each sentence, which is masked.
-
-    With ``centers`` it is joined with the word's vector.
-    """
+    """Return the state of one masked word of each sentence, joined with its vector."""
     # places: int64 (n,), of the word in each sentence; returns float32 (n, D), joined (n, S + D)
     if not isinstance(encoder, JoinableEncoder):
         raise SettingError("this encoder cannot mask words; pass vectors of `source=states`")
@@ -201,10 +195,7 @@ def split_parts(splitter: WordSplitter, parts: Sequence[str]) -> tuple[list[str]
 
 
 def _pooled_layers(run: Path) -> tuple[str, bool]:
-    """Return the layers that a run's vectors were pooled from, and whether from masked words.
-
-    As ``--layers`` takes them; "" if they were not pooled from states.
-    """
+    """Return the layers a run was pooled from, or "", and whether from masked words."""
     pooling = Run.open(run).entries("pooling")
     masked = pooling.get("source") in MASKING
     return ",".join(map(str, pooling.get("layers") or ())), masked

@@ -93,10 +93,7 @@ class SentenceSelection:
                 first = last
 
     def _shards(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
-        """Yield the selected sentences: text rows, offsets, and of each token its word and head.
-
-        The word is the pooled one; governors are None without trees.
-        """
+        """Yield rows and offsets of selected sentences, and words and heads of tokens."""
         from firth.embed.contextual.pooling_kernels import mark_selected
 
         trees = self.text.heads() if self.trees else itertools.repeat(None)

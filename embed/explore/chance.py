@@ -58,10 +58,7 @@ def random_pairs(
     seed: int,
     corpora: Sequence[str | Path] = (),
 ) -> list[np.ndarray]:
-    """Measure pairs of runs that differ by chance alone; a column for each, by kind of chance.
-
-    Raise FirthError with the reason if the runs cannot be trained again.
-    """
+    """Measure pairs of runs that differ by chance alone; a column for each, by kind of chance."""
     # returns float64 (n, resamples) for each kind
     first, second = _recipe(a, corpora), _recipe(b, corpora)
     generator = np.random.default_rng(seed)

@@ -295,10 +295,7 @@ def _usable(vectors: WordVectors, min_count: int) -> np.ndarray:
 def neighborhoods(
     a: np.ndarray, b: np.ndarray, k: int, *, block: int = _BLOCK
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the distance of each row's neighborhoods in two spaces, and both neighborhoods.
-
-    The distance is that of :func:`differ`. Neighbors are sorted, nearest first.
-    """
+    """Return the distance of each row's neighborhoods in two spaces, and both, nearest first."""
     # a, b: float32 (n, D) and (n, E), unit length, same words
     # returns float64 (n,) and two int64 (n, k)
     n, step = len(a), max(1, block // len(a))

@@ -53,11 +53,7 @@ def plane(units: np.ndarray) -> np.ndarray:
 
 
 def umap_places(units: np.ndarray, tell: Callable[[float, float], None]) -> np.ndarray:
-    """Return the places of unit vectors by UMAP (McInnes, Healy and Melville 2018).
-
-    They depend on the vectors alone, and are kept in the cache. ``tell`` receives the rounds
-    that are done, and of how many.
-    """
+    """Return the places of unit vectors by UMAP (McInnes et al. 2018), or from the cache."""
     # units: float32 (n, D); returns float32 (n, 2)
     require_umap()
     if len(units) <= _NEIGHBORS:

@@ -130,10 +130,7 @@ class Space:
         return {"word": word, "count": count, "neighbors": _named(found)}
 
     def intervals(self, typed: str, k: int) -> dict[str, Any]:
-        """Return the words nearest to a word with intervals, or the reason why there are none.
-
-        Nothing while the text is prepared, which the first question begins.
-        """
+        """Return the words nearest to a word with intervals, why there are none, or nothing yet."""
         corpora = [] if self.corpus is None else [self.corpus.path]
         ask = partial(neighbor_intervals, self.vectors, corpora=corpora)
         try:
@@ -151,10 +148,7 @@ class Space:
         return {**found.to_json(), "neighbors": near}
 
     def direction(self, pairs: str, words: Sequence[str], k: int) -> dict[str, Any]:
-        """Return the direction of pairs of words, and where some words lie along it.
-
-        Those are the k words farthest to either end, of the most frequent ones, or the given ones.
-        """
+        """Return the direction of pairs, and where given or the k farthest words lie."""
         units, placed = self.units(COMPARED), self.words[:COMPARED]
         named = [(self.find(a), self.find(b)) for a, b in pairs_of(pairs)]
         columns = [[pair[side] for pair in named] for side in (0, 1)]
@@ -324,10 +318,7 @@ class Resampling(SilentReporter):
 def compare_spaces(
     a: Space, b: Space, n_words: int = COMPARED, reporter: Resampling | None = None
 ) -> Differing:
-    """Compare the neighborhoods of the most frequent words of two runs.
-
-    With a reporter, which is told how far that is, also against chance.
-    """
+    """Compare the neighborhoods of the most frequent words of two runs, also against chance."""
     if a is b:
         raise SettingError(f"{a.name}: is compared with itself; pass two runs")
     if reporter is None:

@@ -16,11 +16,7 @@ from firth.embed.vectors.word_vectors import WordVectors
 
 
 def find_word(vectors: WordVectors, query: str) -> str:
-    """Find the vocabulary word for a typed word.
-
-    ``WordVectors.words`` looks it up. A note reports if another form was found, or if the vector
-    is composed.
-    """
+    """Find the vocabulary word for a typed word, with a note if another form was found."""
     if LONE_SURROGATE.search(query):
         raise UnknownWordError(f"{vectors.name}: {query!r} is not UTF-8; pass UTF-8")
     words = vectors.words(query)

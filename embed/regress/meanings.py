@@ -50,10 +50,7 @@ class Meanings:
         k: int,
         lines: Callable[[Group, np.ndarray], list[Line]],
     ) -> tuple[list[GroupMeaning], list[CosineRatio]]:
-        """Describe the vector of each group, and compare it with the first of the field.
-
-        Neighbors are among the candidates, which are rows of words, as are those asked for.
-        """
+        """Describe the vector of each group, and compare it with the first of the field."""
         # candidates, asked: int64 (n,)
         units = self._units(candidates) if len(candidates) else np.zeros((0, self._fit.dim))
         meanings, ratios = [], []

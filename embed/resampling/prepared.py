@@ -123,10 +123,7 @@ def _units(view: View, corpus: Corpus, unit: str | None) -> tuple[str, list[np.n
 def _made(
     vectors: WordVectors, corpus: Corpus, config: SvdConfig, unit: str | None
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Count the text again, and find the contexts of the space from the vectors of the words.
-
-    Returns the unit with the number of them, and the arrays.
-    """
+    """Count the text again and find contexts; return the unit of text, and arrays."""
     threads = thread_count(config.threads)
     view, n_words = checked_view(corpus, config)
     unit, units = _units(view, corpus, unit)

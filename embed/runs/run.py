@@ -149,10 +149,7 @@ def trained(path: Path) -> Training | None:
 
 
 def corpus_at(place: str | Path, runs: Sequence[Run]) -> "Corpus":
-    """Return the corpus at a place, or in a folder of corpora, that the first of some runs is of.
-
-    Raise if none is of it. If no run records its corpus, any will do.
-    """
+    """Return the corpus at a place, or the one in a folder that the first of some runs is of."""
     from firth.corpora.store.corpus import Corpus
 
     wanted = {run.corpus_checksum: run.path for run in runs if run.corpus_checksum}

@@ -28,10 +28,7 @@ _BUDGETS = frozenset({"steps", "epochs", "minutes"})
 def choose_settings(
     study: Study, corpus: Corpus, features: Features
 ) -> tuple[Study, dict[str, str]]:
-    """Return the study with every open setting chosen, and why some steps are left out, by step.
-
-    Given settings are kept.
-    """
+    """Return the study with every open setting chosen, and why some steps are left out, by step."""
     left_out: dict[str, str] = {}
     if "svd" in study.methods:
         dim = min(METHODS["svd"].width_for(features.tokens), max(1, features.words // 2))
@@ -68,10 +65,7 @@ def _word2vec_options(study: Study, method: str, tokens: int) -> dict[str, Any]:
 
 
 def _choose_preset(study: Study, corpus: Corpus) -> tuple[Study, str]:
-    """Choose the largest preset that reads enough text in its budget, or else the smallest.
-
-    Also return why no preset can be trained on this text and machine; empty if one can.
-    """
+    """Choose the largest preset that reads enough text in its budget, or say why there is none."""
     given = study.options.get("train-mlm", {})
     budgeted = not _BUDGETS.isdisjoint(given)
     if corpus.held_out_units and budgeted and {"preset", "dtype", "compile"} <= given.keys():
@@ -110,10 +104,7 @@ def _estimate(study: Study, corpus: Corpus) -> Mapping[str, Any] | str:
 
 
 def _choose_sets(study: Study, features: Features) -> tuple[Study, str]:
-    """Choose the bundled evaluation sets if the text is English; without any, intrinsic measures.
-
-    Also return why some sets are left out; empty if none is.
-    """
+    """Choose the bundled sets if the text is English, or say what is left out."""
     if features.english:
         missing: list[FirthError] = []
         sets = [path.stem for _, path in default_sets(missing)]

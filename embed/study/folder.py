@@ -111,11 +111,7 @@ class StudyFolder:
         return bool(seal and seal != recorded.get(_REPLACES) and _is_intact(run, force))
 
     def start_step(self, out: Path, wanted: Mapping[str, Any]) -> bool:
-        """Record a step before it starts; return whether it overwrites what another one made.
-
-        If it is killed, partial output is its own, and the old output, identified by its seal, is
-        outdated.
-        """
+        """Record a step before it starts; return whether it overwrites what another one made."""
         recorded, seal = self.record["steps"].get(out.name), _seal(artifact_paths(out)[0])
         self.write_step(out.name, {**wanted, _REPLACES: seal})
         if recorded is None:

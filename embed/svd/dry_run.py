@@ -54,10 +54,7 @@ class _Sample:
 def estimate_svd(
     corpus: "Corpus", config: SvdConfig, *, sample_tokens: int = _SAMPLE_TOKENS
 ) -> Estimate:
-    """Estimate the cost of a run; temporary files are removed.
-
-    Raises what the training would raise before it counts.
-    """
+    """Estimate the cost of a run; temporary files are removed."""
     if config.exact_walks:
         raise SettingError(
             "`exact_walks=True` has no `dry_run=True`; what exceeds `memory` is refused in seconds"
@@ -99,10 +96,7 @@ def estimate_svd(
 
 
 def _open(corpus: "Corpus", config: SvdConfig) -> tuple["View | PieceText", int, int]:
-    """Open the text with all checks of the training; learn pieces if these are counted.
-
-    Returns it with its number of rows, and the bytes of the run besides the vectors.
-    """
+    """Open the text with all checks of the training; return it with its number of rows."""
     view, n_words = checked_view(corpus, config)
     lines = len(word_lines(view.words[:n_words], view.counts[:n_words]))
     if config.pieces is None:

@@ -34,11 +34,7 @@ def estimate_training(
     checkpoint: int,
     more: int = 0,
 ) -> Estimate:
-    """Estimate the cost of a training with checkpoints of so many bytes.
-
-    It writes vectors of the words, and ``more`` numbers of 4 bytes. Raise what the training raises
-    before it begins.
-    """
+    """Estimate the cost of a training, with vectors of words, ``more`` numbers, and checkpoints."""
     # counts: int64 (V,)
     watch, train = _Watch(), find_method(method).train_function()
     with (

@@ -83,10 +83,7 @@ def warn_of_little_text(corpus: "Corpus") -> None:
 
 @contextlib.contextmanager
 def run_folder(out: str | Path | None, *, force: bool) -> Iterator[Path]:
-    """Yield the path of a run: ``out``, or one in a temporary folder for the block.
-
-    Raise if ``out`` exists, before the corpus is opened or built.
-    """
+    """Yield the path of a run: a new ``out``, or one in a temporary folder for the block."""
     if out is not None:
         refuse_existing(Path(out), force)
         yield Path(out)

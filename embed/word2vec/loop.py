@@ -19,10 +19,7 @@ _MIN_PAIRS = 1000  # with fewer pairs, a high loss may be chance
 
 
 def train_tables(trainer: Trainer, run: Path) -> None:
-    """Train to the end, from the last checkpoint in an unfinished run if there is one.
-
-    Raises FirthError if the training diverges.
-    """
+    """Train to the end, from the last checkpoint in an unfinished run if there is one."""
     text, tuning, negatives = trainer.text, trainer.tuning, trainer.config.negatives
     held_out = held_out_batch(text, tuning)
     session = TextSession(

@@ -124,10 +124,7 @@ def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True
 
 
 def estimate_word2vec(trainer: Trainer) -> Estimate:
-    """Estimate the cost of a training.
-
-    Raises SettingError for gensim, whose speed cannot be measured in parts.
-    """
+    """Estimate the cost of a training."""
     config, text = trainer.config, trainer.text
     if config.engine == "gensim":
         raise SettingError("`engine=gensim` has no `dry_run=True`; pass `engine=firth`")

@@ -144,10 +144,7 @@ def _length(value: object, default: int) -> int:
 
 
 def state_width(folder: Path, model: Any, pieces: ExternalTokenizer) -> int:
-    """Return the width of the states, by running a short row.
-
-    Raise unless there is one state per piece and layer, all of one width.
-    """
+    """Return the width of the states, by a short row; raise unless all of its pieces have one."""
     before, after = pieces.frame
     piece = int(pieces.split(["a"])[0][0])
     row = torch.tensor([[*before, piece, piece, *after]], device=model.device)

@@ -165,10 +165,7 @@ class MaskedLanguageModel(nn.Module):
         return found
 
     def attentions(self, rows: Rows, layers: Collection[int] | None = None) -> Tensor:
-        """Return the attention weights of some layers and every head, by the plain formula.
-
-        Without ``layers``, of all; each must have attention.
-        """
+        """Return the attention weights of layers and all heads, by the plain formula."""
         # returns float32 (L, B, heads, T, T)
         inputs = self.core.attention_inputs(rows)
         full = dataclasses.replace(inputs, allowed=visible(rows.segments, self.config.causal))

@@ -8,10 +8,7 @@ from firth.pretrain.shape import EncoderConfig
 
 
 def limit_heads(allowed: Tensor, tree: Tensor | None, config: EncoderConfig) -> Tensor:
-    """Return the mask of the attention heads, of which the first ones follow the edges of a tree.
-
-    Raises SettingError without a tree.
-    """
+    """Return the mask of the attention heads, the first of which follow edges of a tree."""
     # allowed: bool (B, T, T); tree: int (B, 2, T), see tree_edges
     # returns bool (B, T, T) if all heads follow edges, else (B, heads, T, T)
     if tree is None:

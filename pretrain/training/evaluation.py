@@ -62,10 +62,7 @@ def evaluate(
     dtype: torch.dtype,
     characters: Tensor | None = None,
 ) -> MlmScore:
-    """Score a model on fixed batches, uncompiled and without dropout.
-
-    With the ``characters`` of each piece, also in bits per character.
-    """
+    """Score a model on fixed batches, uncompiled and without dropout."""
     # characters: int64 (V,)
     parts = []
     with _evaluation_mode(model), torch.no_grad():

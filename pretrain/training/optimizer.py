@@ -83,10 +83,7 @@ def block_matrices(model: nn.Module) -> list[tuple[torch.Tensor, int]]:
 
 
 def split_weights(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """Return the weights that decay, and the others: embeddings, norms and biases.
-
-    A table that is also the output matrix counts as embeddings.
-    """
+    """Return the weights that decay, and the others: embeddings, even if tied, norms and biases."""
     tables = {id(part.weight) for part in model.modules() if isinstance(part, nn.Embedding)}
     decaying, others = list[nn.Parameter](), list[nn.Parameter]()
     for weight in model.parameters():
@@ -125,10 +122,7 @@ class ModelState:
 def _moments(
     model: nn.Module, optimizer: Optimizers
 ) -> dict[str, list[tuple[nn.Parameter, dict[str, Any]]]]:
-    """Return by moment the weights that have it, in the order of the model, and their states.
-
-    Muon has no mean squares.
-    """
+    """Return by moment the weights that have it, in the order of the model, and their states."""
     states = {id(weight): (is_adam, state) for weight, is_adam, state in optimizer.states()}
     every = [(weight, *states[id(weight)]) for weight in model.parameters()]
     return {

@@ -69,10 +69,7 @@ _STRAY = re.compile(r"(?<!\s)(?:\s*(?:[,;]\s*)?\x00)+")
 
 
 def untag(text: str, block: str = "\n\n") -> str:
-    """Remove comments and known tags; references, formulas, galleries and code lose their content.
-
-    ``block`` replaces tags that end a block, such as ``</div>``.
-    """
+    """Remove comments and known tags; references, formulas and code lose their content."""
     if "<" not in text:
         return text
     closed = text.rfind("-->") + 3  # past it, each opening would be sought to the end

@@ -35,10 +35,7 @@ class Point:
 
 
 def methods_of(config: CurveConfig) -> dict[str, range]:
-    """Return the seeds of each method: one if vectors do not depend on it.
-
-    Raise SettingError if a method is unknown or a seed is out of its range.
-    """
+    """Return the seeds of each method: one if vectors do not depend on it."""
     methods = {}
     for name in map(str.strip, config.methods.split(",")):
         n_seeds = config.seeds if find_method(name).seeded else 1

@@ -27,10 +27,7 @@ def by_point(results: Mapping[str, Mapping[str, Any]]) -> Points:
 
 
 def readable_sizes(sizes: Sequence[int], spacing: float) -> list[int]:
-    """Return the sizes whose labels fit on a log scale, from the largest.
-
-    ``spacing`` is the least distance of two labels, as a share of the axis.
-    """
+    """Return the sizes whose labels are ``spacing`` of a log axis apart, from the largest."""
     span = math.log(sizes[-1] / sizes[0]) or 1.0
     readable = [sizes[-1]]
     for size in reversed(sizes[:-1]):

@@ -98,11 +98,7 @@ def read_rows(
     blank: bool = False,
     sections: bool = False,
 ) -> list[Row]:
-    """Read lines, stripped, without comments and, unless ``blank``, without blank lines.
-
-    ``sections`` names the section above each line; with ``fits``, lines are split by
-    :func:`cut_rows`.
-    """
+    """Read lines, stripped and without comments; with ``fits`` they are cut into fields."""
     rows: list[Row] = []
     section = None
     for line in read_lines(path):

@@ -58,10 +58,7 @@ class Geometry:
 def measure_geometry(
     runs: Mapping[str, StaticVectors], config: CompareConfig, n_words: int = 2_000
 ) -> Geometry:
-    """Measure the geometry of every run and the agreement of every two runs.
-
-    On the ``n_words`` most frequent words shared by all runs, without zero vectors.
-    """
+    """Measure the geometry and agreement of runs on their most frequent shared words."""
     given = {name: run for name, run in runs.items() if name not in (ONE_HOT, RANDOM)}
     words = shared_words(list(given.values()), n_words)
     by_run: dict[str, SharedVectors] = {}

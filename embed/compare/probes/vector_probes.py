@@ -103,10 +103,7 @@ def ridge(rows: np.ndarray, values: np.ndarray, new: np.ndarray) -> np.ndarray:
 
 
 def dense(units: Any, most: int | None = None) -> np.ndarray:
-    """Return rows; of sparse ones the columns of several rows, since one tells of no other.
-
-    With ``most``, only so many columns, those of most rows.
-    """
+    """Return rows; of sparse ones at most ``most`` columns, and only those of several rows."""
     if isinstance(units, np.ndarray):
         return units
     n_rows = np.bincount(units.indices, minlength=units.shape[1])

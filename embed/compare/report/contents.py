@@ -48,10 +48,7 @@ class RunFacts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReportParts:
-    """Contents of a report beside the document of a comparison; all optional.
-
-    Strings in place of contents say why a run, or one of its sentences, has none.
-    """
+    """Optional contents of a report; strings in their place say why a run has none."""
 
     config: CompareConfig | None = None  # options of the comparison
     # run -> map of the same words
@@ -105,10 +102,7 @@ def find_neighbors(
     k: int = 10,
     resampled: Collection[str] = (),
 ) -> dict[str, dict[str, Sequence[Any]]]:
-    """Return word -> run -> the k nearest neighbors; damaged vectors have none.
-
-    Those of the ``resampled`` words have intervals, in runs that can have them.
-    """
+    """Return word -> run -> the k nearest neighbors; of ``resampled`` words with intervals."""
     found: dict[str, dict[str, Sequence[Any]]] = {word: {} for word in words}
     for name, vectors in runs.items():
         known = [word for word in found if has_direction(vectors, word)]
@@ -131,10 +125,7 @@ def find_neighbors(
 def make_maps(
     runs: Mapping[str, StaticVectors], words: Mapping[str, str | None]
 ) -> dict[str, WordMap | str]:
-    """Map the same words, with their groups, in every run; return the reason if a map is missing.
-
-    Words without a vector in some run are dropped.
-    """
+    """Map the same words, with their groups, in every run, or say why a map is missing."""
     kept = {
         word: group
         for word, group in words.items()

@@ -46,11 +46,7 @@ _Results = dict[str, list[_Result]]  # run -> its metrics; only some runs may ha
 
 
 class SetEvaluation:
-    """Evaluates all runs on one set: find known items, measure, then read scores and pairs.
-
-    ``vectors`` are the runs by name, then the baselines; ``groups`` are runs that differ only in
-    the seed; ``controls`` are baselines and starts.
-    """
+    """Evaluates all runs on one set: find known items, measure, then read scores and pairs."""
 
     def __init__(
         self,
@@ -104,10 +100,7 @@ class SetEvaluation:
         note_join(sum(row >= 0 for row in rows), most, what)
 
     def measure(self, progress: Progress, n_sets: int) -> Iterator[str]:
-        """Score every run on shared items and on all it covers; yield errors of damaged runs.
-
-        The progress is that of ``n_sets`` sets, of which those before this one are done.
-        """
+        """Score every run on shared items and on all it covers; yield errors of damaged runs."""
         names = list(self._known)
         n_before, n_scores = (n * len(self._vectors) for n in (self._set_index, n_sets))
         shares = dict.fromkeys(names, 0.0)

@@ -116,10 +116,7 @@ def read_tasks(config: CompareConfig) -> list[Task]:
 
 
 def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
-    """Read the evaluation sets of a comparison; return those that can be read, and the errors.
-
-    Raise the first error if no set can be read.
-    """
+    """Read the sets of a comparison, and the errors of others; raise if none can be read."""
     tasks, failures = _read(config)
     if failures and not tasks:
         raise failures[0]

@@ -76,10 +76,7 @@ Counts: TypeAlias = np.ndarray | UnitCounts
 
 @dataclass(frozen=True, eq=False)
 class Statistic(ABC):
-    """The score of one run on one set, as a function of item counts.
-
-    Fields are arrays with a row for each item, or settings.
-    """
+    """The score of one run on one set, as a function of item counts."""
 
     @property
     def n_items(self) -> int:

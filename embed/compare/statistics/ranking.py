@@ -21,10 +21,7 @@ def rank_runs(
     *,
     ranked: bool = True,
 ) -> dict[str, Rank]:
-    """Rank every run with a score against the best; none unless higher is better.
-
-    ``pairs`` holds (run, run, corrected p), with None for an undefined test.
-    """
+    """Rank every run with a score against the best; none unless higher is better."""
     scored = {run: score for run, score in scores.items() if score is not None} if ranked else {}
     top = max(scored.values(), default=None)
     best = {run for run, score in scored.items() if score == top}

@@ -29,10 +29,7 @@ _ONE_AT_A_TIME = Lock()
 
 @dataclass(frozen=True)
 class CategorizationTask(WordTask):
-    """Words with categories, scored by how well k-means recovers these from ten starts.
-
-    There are as many clusters as categories among the words scored.
-    """
+    """Words with categories, scored by how well k-means recovers these from ten starts."""
 
     words: Sequence[CategoryWord]  # the set
     seed: int = 1  # of the starts
@@ -81,10 +78,7 @@ class CategorizationTask(WordTask):
 def cluster_words(
     units: Any, n_clusters: int, key: Sequence[int], starts: int = STARTS
 ) -> np.ndarray:
-    """Cluster unit vectors by k-means from several k-means++ starts; return every clustering.
-
-    Each start has its own random stream, by ``key`` and its number.
-    """
+    """Cluster unit vectors by k-means from several k-means++ starts; return every clustering."""
     # units: float64 (n, D), dense or CSR; returns int64 (starts, n)
     import warnings
 

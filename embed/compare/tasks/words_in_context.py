@@ -62,10 +62,7 @@ _STATIC = "scored with static vectors, which ignore the context"
 
 @dataclass(frozen=True)
 class ContextsTask(WordTask):
-    """Pairs of words in context, scored by cosines of states, or of static vectors.
-
-    An item is a pair; in CoSimLex, a pair in one of its two contexts.
-    """
+    """Pairs of words in context, scored by cosines of states, or of static vectors."""
 
     contexts: ContextSet  # the set
     # the part on which the threshold of WiC is chosen

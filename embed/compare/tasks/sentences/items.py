@@ -13,10 +13,7 @@ from firth.embed.compare.tasks.labeled_set import LabeledSet
 
 @dataclass(frozen=True, eq=False)
 class SentenceSet(LabeledSet[LabeledSentences]):
-    """Labeled sentences; with ``fold``, TEST are those sentences of the training file.
-
-    The seed draws the sentences held out, and is that of the probes.
-    """
+    """Labeled sentences; with ``fold``, TEST are those sentences of the training file."""
 
     fold: np.ndarray | None = None  # bool (n_train,)
 

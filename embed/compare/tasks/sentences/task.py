@@ -35,10 +35,7 @@ from firth.embed.vectors.one_thread import ONE_THREAD
 
 @dataclass(frozen=True, eq=False)
 class SentencesTask(Task):
-    """Labeled sentences; an item is one of the test part, or of a file to cross-validate.
-
-    Runs are scored by the layer best on the development part, or by static vectors.
-    """
+    """Labeled sentences; an item is one of the test part, or of a file to cross-validate."""
 
     dataset: str  # name of the set
     folds: Sequence[SentenceSet]  # divisions of the same sentences; one if the set has parts

@@ -19,10 +19,7 @@ _RARELY = 0.05  # share of a word's occurrences below which a label may be an an
 
 @dataclass(frozen=True, eq=False)
 class TaggingSet(LabeledSet[TaggedWords]):
-    """Labeled words; whole sentences of TRAIN are held out.
-
-    The seed draws these, and the labels of the control task.
-    """
+    """Labeled words; whole sentences of TRAIN, drawn by the seed, are held out."""
 
     @cached_property
     def words(self) -> list[str]:

@@ -47,10 +47,7 @@ _VERSION = 2  # of the probes: increased when their results change, if only by r
 
 @dataclass(frozen=True, eq=False)
 class TaggingTask(Task):
-    """Labeled words; an item is a word of the test part.
-
-    Runs are scored by the layer best on the development part, or by static vectors.
-    """
+    """Labeled words; an item is a word of the test part."""
 
     dataset: str  # name of the set
     words: TaggingSet  # the set
