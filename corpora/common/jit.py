@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from llvmlite import binding
-from numba import njit
+from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.sigutils import normalize_signature
+from numba.extending import intrinsic
 
 from firth.corpora.common.reporting import note
 
@@ -38,6 +39,29 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         except RuntimeError:  # numba finds no folder that can be written
             _note_no_cache()
     return kernel
+
+
+def emitted(emit: Callable[..., Any], result: Any = types.void) -> Any:
+    """Return a function for kernels whose code is emitted, by an IRBuilder and its arguments.
+
+    An array is given as a pointer to its data. Without another ``result``, nothing is returned.
+    """
+
+    @functools.wraps(emit)
+    def typed(_context: Any, *kinds: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointers = (
+                context.make_array(kind)(context, builder, argument).data
+                if isinstance(kind, types.Array)
+                else argument
+                for kind, argument in zip(signature.args, arguments, strict=True)
+            )
+            value = emit(builder, *pointers)
+            return context.get_dummy_value() if value is None else value
+
+        return result(*kinds), generate
+
+    return intrinsic(typed)
 
 
 @functools.cache

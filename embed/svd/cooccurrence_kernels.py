@@ -11,14 +11,14 @@ unit and after each. A unit is a sentence, paragraph or document.
 No output is bounds-checked.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
-from firth.corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled, emitted
 from firth.embed.svd.product_kernels import prefetch
 
 _ONE = np.uint64(1)
@@ -27,26 +27,16 @@ _BIT_MASK = np.uint64(63)
 _AHEAD = 12  # positions between prefetch and use; 8 to 16 are equally fast on enwiki2015-AA
 
 
-@intrinsic
-def _lowest_bit(_context: Any, word: Any) -> Any:
+@partial(emitted, result=types.uint64)
+def _lowest_bit(builder: Any, word: Any) -> Any:
     """Return the index of the lowest set bit; ``word`` must not be zero."""
-
-    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return word(word), generate
+    return builder.cttz(word, ir.Constant(ir.IntType(1), 1))
 
 
-@intrinsic
-def _prefetch(_context: Any, array: Any, index: Any) -> Any:
+@emitted
+def _prefetch(builder: Any, array: Any, index: Any) -> None:
     """Prefetch the cache line of ``array[index]``; rare words are scattered over the text."""
-
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = target.make_array(signature.args[0])(target, builder, arguments[0]).data
-        prefetch(builder, builder.gep(data, [arguments[1]]), 1)
-        return target.get_dummy_value()
-
-    return types.void(array, index), generate
+    prefetch(builder, builder.gep(array, [index]), 1)
 
 
 @compiled

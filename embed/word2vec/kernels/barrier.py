@@ -1,13 +1,13 @@
 """A barrier for threads in compiled code: none continues before all have arrived."""
 
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from firth.corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled, emitted
 
 _LONG = ir.IntType(64)
 _INT = ir.IntType(32)
@@ -20,52 +20,31 @@ _YIELDS = 40
 _SLEEP_MICROSECONDS = 50  # Linux takes about 100
 
 
-@intrinsic
-def _arrive(_context: Any, counter: Any) -> Any:
+@emitted
+def _arrive(builder: Any, counter: Any) -> None:
     """Add 1 to ``counter[0]`` with release order: who sees the count sees all earlier writes."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        builder.atomic_rmw("add", data, _LONG(1), "acq_rel")
-        return context.get_dummy_value()
-
-    return types.void(counter), generate
+    builder.atomic_rmw("add", counter, _LONG(1), "acq_rel")
 
 
-@intrinsic
-def _arrived(_context: Any, counter: Any) -> Any:
+@partial(emitted, result=types.int64)
+def _arrived(builder: Any, counter: Any) -> Any:
     """Read ``counter[0]`` atomically."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        return builder.load_atomic(data, "acquire", 8)
-
-    return types.int64(counter), generate
+    return builder.load_atomic(counter, "acquire", 8)
 
 
-@intrinsic
-def _yield_core(_context: Any) -> Any:
+@emitted
+def _yield_core(builder: Any) -> None:
     """Call sched_yield() of POSIX."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = ir.FunctionType(_INT, [])
-        builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
-        return context.get_dummy_value()
-
-    return types.void(), generate
+    kind = ir.FunctionType(_INT, [])
+    builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
 
 
-@intrinsic
-def _sleep(_context: Any, microseconds: Any) -> Any:
+@emitted
+def _sleep(builder: Any, microseconds: Any) -> None:
     """Call usleep() of POSIX."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = ir.FunctionType(_INT, [_INT])
-        function = cgutils.get_or_insert_function(builder.module, kind, "usleep")
-        builder.call(function, [builder.trunc(arguments[0], _INT)])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
+    kind = ir.FunctionType(_INT, [_INT])
+    function = cgutils.get_or_insert_function(builder.module, kind, "usleep")
+    builder.call(function, [builder.trunc(microseconds, _INT)])
 
 
 @compiled

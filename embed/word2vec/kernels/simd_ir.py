@@ -25,16 +25,6 @@ _FUSED = ("contract",)  # let LLVM fuse a product and a sum into one instruction
 _MAX_SCORE = 30.0  # the sigmoid is 0 or 1 in float32 from here on
 
 
-def data_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Return a function that gives a pointer into the array argument of a given number."""
-
-    def data(number: int, offset: Any = None) -> Any:
-        array = context.make_array(signature.args[number])(context, builder, arguments[number])
-        return array.data if offset is None else builder.gep(array.data, [offset])
-
-    return data
-
-
 @contextlib.contextmanager
 def row_parts(builder: Any, width: Any) -> Iterator[Any]:
     """Emit a loop over a row, LANES floats at a time; yield the index of the first."""
@@ -42,14 +32,16 @@ def row_parts(builder: Any, width: Any) -> Iterator[Any]:
         yield d
 
 
-def rows_at(builder: Any, data: Any, offsets: Any) -> list[Any]:
-    """Return pointers to the BLOCK rows of a table at the given offsets."""
-    return [builder.gep(data, [element(builder, offsets, m)]) for m in range(BLOCK)]
+def rows_at(builder: Any, table: Any, offsets: Any, start: Any) -> list[Any]:
+    """Return pointers to the BLOCK rows of a table at the offsets from ``start`` on."""
+    offsets = builder.gep(offsets, [start])
+    return [builder.gep(table, [element(builder, offsets, m)]) for m in range(BLOCK)]
 
 
-def shares_of(builder: Any, data: Any) -> list[Any]:
-    """Return BLOCK floats, each broadcast to a vector."""
-    return [broadcast(builder, element(builder, data, m)) for m in range(BLOCK)]
+def shares_of(builder: Any, shares: Any, start: Any) -> list[Any]:
+    """Return BLOCK floats from ``start`` on, each broadcast to a vector."""
+    shares = builder.gep(shares, [start])
+    return [broadcast(builder, element(builder, shares, m)) for m in range(BLOCK)]
 
 
 def scores_of(builder: Any, rows: list[Any], columns: list[Any], width: Any) -> Any:

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from firth.corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled, emitted
 
 _ONE = np.float32(1.0)
 _SHIFT = np.float32(1.0) + 2 * np.float32(0.001)  # Levy & Goldberg 2014, section 4: epsilon
@@ -106,62 +104,43 @@ def _raise_best(
         best[2] = max(best[2], (offsets[d] + product) * inverse[d])
 
 
-@intrinsic
+@emitted
 def _raise_in_vectors(
-    _context: Any,
-    offsets: Any,
-    shifted: Any,
-    inverse_a: Any,
-    c: Any,
-    inverse: Any,
-    product: Any,
-    start: Any,
-    stop: Any,
-    best: Any,
-) -> Any:
+    builder: Any, offsets: Any, shifted: Any, inverse_a: Any, c: Any, inverse: Any, product: Any,
+    start: Any, stop: Any, best: Any,
+) -> None:  # fmt: skip
     """Raise ``best`` to the scores of candidates ``start`` to ``stop``, a multiple of _LANES."""
     number, vector = ir.FloatType(), ir.VectorType(ir.FloatType(), _LANES)
     long = ir.IntType(64)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def data(place: int, index: Any) -> Any:
-            array = context.make_array(signature.args[place])(context, builder, arguments[place])
-            return builder.gep(array.data, [index])
+    def load(row: Any, index: Any) -> Any:
+        place = builder.bitcast(builder.gep(row, [index]), vector.as_pointer())
+        return builder.load(place, align=4)
 
-        def load(place: int, index: Any) -> Any:
-            return builder.load(builder.bitcast(data(place, index), vector.as_pointer()), align=4)
+    def broadcast(value: Any) -> Any:
+        empty = ir.Constant(vector, ir.Undefined)
+        one = builder.insert_element(empty, value, ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
+        return builder.shuffle_vector(one, empty, zeros)
 
-        def broadcast(value: Any) -> Any:
-            empty = ir.Constant(vector, ir.Undefined)
-            one = builder.insert_element(empty, value, ir.Constant(ir.IntType(32), 0))
-            zeros = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
-            return builder.shuffle_vector(one, empty, zeros)
-
-        ones, products = broadcast(number(1)), broadcast(arguments[5])
-        ends = [data(8, long(method)) for method in range(3)]
-        highest = [cgutils.alloca_once(builder, vector) for _ in ends]
-        for place, end in zip(highest, ends, strict=True):
-            builder.store(broadcast(builder.load(end)), place)
-        with cgutils.for_range_slice(builder, arguments[6], arguments[7], long(_LANES), long) as (
-            d,
-            _,
-        ):
-            moved, to_c = load(0, d), load(3, d)
-            multiplied = builder.fmul(load(1, d), builder.fadd(to_c, ones))
-            scores = [
-                builder.fadd(moved, to_c),
-                builder.fmul(multiplied, load(2, d)),
-                builder.fmul(builder.fadd(moved, products), load(4, d)),
-            ]
-            for place, score in zip(highest, scores, strict=True):
-                before = builder.load(place)
-                above = builder.fcmp_ordered(">", score, before)
-                builder.store(builder.select(above, score, before), place)
-        name, kind = f"llvm.vector.reduce.fmax.v{_LANES}f32", ir.FunctionType(number, [vector])
-        reduce = cgutils.get_or_insert_function(builder.module, kind, name)
-        for place, end in zip(highest, ends, strict=True):
-            builder.store(builder.call(reduce, [builder.load(place)], fastmath=("nnan",)), end)
-        return context.get_dummy_value()
-
-    arrays = offsets, shifted, inverse_a, c, inverse
-    return types.void(*arrays, product, start, stop, best), generate
+    ones, products = broadcast(number(1)), broadcast(product)
+    ends = [builder.gep(best, [long(method)]) for method in range(3)]
+    highest = [cgutils.alloca_once(builder, vector) for _ in ends]
+    for place, end in zip(highest, ends, strict=True):
+        builder.store(broadcast(builder.load(end)), place)
+    with cgutils.for_range_slice(builder, start, stop, long(_LANES), long) as (d, _):
+        moved, to_c = load(offsets, d), load(c, d)
+        multiplied = builder.fmul(load(shifted, d), builder.fadd(to_c, ones))
+        scores = [
+            builder.fadd(moved, to_c),
+            builder.fmul(multiplied, load(inverse_a, d)),
+            builder.fmul(builder.fadd(moved, products), load(inverse, d)),
+        ]
+        for place, score in zip(highest, scores, strict=True):
+            before = builder.load(place)
+            above = builder.fcmp_ordered(">", score, before)
+            builder.store(builder.select(above, score, before), place)
+    name, kind = f"llvm.vector.reduce.fmax.v{_LANES}f32", ir.FunctionType(number, [vector])
+    reduce = cgutils.get_or_insert_function(builder.module, kind, name)
+    for place, end in zip(highest, ends, strict=True):
+        builder.store(builder.call(reduce, [builder.load(place)], fastmath=("nnan",)), end)
