@@ -22,9 +22,8 @@ from firth.embed.change.contextual import (
 from firth.embed.change.joint import joint_space
 from firth.embed.change.periods import Periods, PeriodText
 from firth.embed.change.permutation import cosine_distances, dealt_text, permuted_distances
-from firth.embed.change.procrustes import align, have_vectors
 from firth.embed.change.result import compared_row
-from firth.embed.change.spaces import spaces_of, train_spaces
+from firth.embed.change.spaces import align, have_vectors, spaces_of, train_spaces
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.pooling import AUTO, parse_layers
 from firth.embed.protocols import ContextualEncoder

@@ -126,8 +126,8 @@ def command(
     from firth.corpora.common.reporting import note
     from firth.embed.compare.api import compare
     from firth.embed.compare.datasets.categories import read_groups
-    from firth.embed.compare.report.csv_table import write_csv
     from firth.embed.compare.report.examples import check_brackets
+    from firth.embed.compare.report.saved import write_csv
     from firth.embed.compare.scoring.sets import split_arguments
 
     runs, sets = split_arguments(arguments)

@@ -9,10 +9,11 @@ import numpy as np
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM, make_baselines
-from firth.embed.compare.intrinsic.agreement import neighbor_overlap, procrustes_distance
 from firth.embed.compare.intrinsic.geometry import (
     PairCosines,
+    neighbor_overlap,
     partition_ratio,
+    procrustes_distance,
     same_length,
     skewness,
 )

@@ -8,11 +8,10 @@ import numpy as np
 
 from firth.embed.compare.probes.examples import scales
 from firth.embed.compare.probes.progress import steps
-from firth.embed.compare.probes.several_labels import label_chances
 
 _COSTS = (0.01, 0.1)  # of errors beside the squared weights of standardized dimensions
 _DEV = 10  # every so many training examples one is held out to choose the cost
-_ITERATIONS = 300
+_ITERATIONS, _PRECISION = 300, 1e-7  # of L-BFGS; the precision is of the loss
 _PENALTIES = 10.0 ** np.arange(-3, 3.5, 0.5)  # relative to the mean variance of a dimension
 
 
@@ -111,3 +110,38 @@ def dense(units: Any, most: int | None = None) -> np.ndarray:
     return np.asarray(
         units[:, np.sort(columns)].toarray() if len(columns) else np.zeros((units.shape[0], 1))
     )
+
+
+def label_chances(rows: np.ndarray, labels: np.ndarray, new: np.ndarray, cost: float) -> np.ndarray:
+    """Return how likely new rows have each label, by L-BFGS from zero in float32.
+
+    As scikit-learn's, half the squared weights and ``cost`` times the errors are least.
+    """
+    # rows: float (n, D); labels: bool (n, L); new: float (m, D); returns float64 (m, L)
+    from scipy.optimize import minimize
+
+    inputs = np.column_stack([rows, np.ones(len(rows))]).astype(np.float32)
+    transposed = np.ascontiguousarray(inputs.T)
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = flat.reshape(inputs.shape[1], -1)
+        chances = _sigmoid(inputs @ weights.astype(np.float32))
+        right = np.where(labels, chances, 1 - chances)
+        errors = -np.log(np.maximum(right, np.finfo(np.float32).tiny)).sum(dtype=np.float64)
+        gradient = cost * (transposed @ (chances - labels)).astype(np.float64)
+        gradient[:-1] += weights[:-1]
+        return float((weights[:-1] ** 2).sum() / 2 + cost * errors), gradient.ravel()
+
+    zero = np.zeros(inputs.shape[1] * labels.shape[1])
+    found = minimize(
+        loss, zero, jac=True, method="L-BFGS-B",
+        options={"maxiter": _ITERATIONS, "ftol": _PRECISION},
+    )  # fmt: skip
+    weights = found.x.reshape(inputs.shape[1], -1)
+    return _sigmoid(new @ weights[:-1] + weights[-1])
+
+
+def _sigmoid(logits: np.ndarray) -> np.ndarray:
+    """Return probabilities of log odds."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-logits)))

@@ -1,19 +1,25 @@
-"""Store a comparison as a run that names the compared runs."""
+"""Store a comparison as a run that names the compared runs, with its results as CSV."""
 
+import csv
 import dataclasses
 import datetime
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from firth.corpora.artifacts.artifact import refuse_existing, write_json
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.report.csv_table import write_csv
 from firth.embed.formats.model_card import COMPARISON
 from firth.embed.runs.run import Run
 from firth.embed.runs.writer import new_run
 
+COLUMNS = (
+    "run", "task", "dataset", "section", "metric", "score", "low", "high", "items_used",
+    "items_total", "unknown", "shared_items", "seeds", "deviation", "items_known", "items_composed",
+    "items_zero", "reason", "remark",
+)  # fmt: skip
 METHOD = "compare"
 DOCUMENT, TABLE = COMPARISON, "scores.csv"
 
@@ -50,3 +56,21 @@ def store_comparison(
             write_csv(document["results"], file)
         run.describe(METHOD, options, None, seeds=[config.seed], compared=compared)
     return out
+
+
+def write_csv(
+    results: Iterable[Mapping[str, Any]], file: TextIO, columns: Sequence[str] = COLUMNS
+) -> None:
+    """Write results as CSV with numbers in full precision."""
+    rows = list(results)
+    names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """Format booleans and mappings as in JSON; the csv module writes floats in full."""
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else value

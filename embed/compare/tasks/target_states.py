@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from firth.embed.compare.datasets.context_pairs import Target
-from firth.embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
 from firth.embed.contextual.in_context import WordSplitter, masked_states, split_parts
+from firth.embed.contextual.states import WORDS_AT_ONCE, encode_in_blocks
 from firth.embed.protocols import ContextualEncoder
 
 

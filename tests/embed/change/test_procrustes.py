@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from firth.embed.change.procrustes import align
+from firth.embed.change.spaces import align
 
 
 def test_a_rotated_space_is_turned_back_on_the_shared_words():

@@ -12,19 +12,17 @@ from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.fields import TEXT_FILES
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.datasets.questions import (
+    LinePairs,
     Question,
     Relation,
     looks_like_analogies,
+    pairs_in_questions,
+    pairs_in_sections,
     read_analogies,
 )
 from firth.embed.compare.inputs.lookup import FoundWords, find_words, has_zero
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.task import Measurement, Task
-from firth.embed.compare.tasks.analogy.line_pairs import (
-    LinePairs,
-    pairs_in_questions,
-    pairs_in_sections,
-)
 from firth.embed.compare.tasks.analogy.lrcos import correct_by_lrcos
 from firth.embed.compare.tasks.analogy.offsets import BY_OFFSET, correct_by_offset
 from firth.embed.protocols import StaticVectors

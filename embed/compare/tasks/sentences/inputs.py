@@ -11,7 +11,7 @@ from firth.corpora.text.joining import joined_parts
 from firth.embed.compare.inputs.lookup import join_phrases, join_written
 from firth.embed.compare.probes.examples import Bags
 from firth.embed.compare.tasks.tagging.inputs import likely_parts, static_inputs
-from firth.embed.contextual.batches import encode_in_blocks
+from firth.embed.contextual.states import encode_in_blocks
 from firth.embed.protocols import ContextualEncoder, StaticVectors
 
 

@@ -19,7 +19,7 @@ from firth.embed.compare.inputs.lookup import (
     join_written,
     stacked,
 )
-from firth.embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
+from firth.embed.contextual.states import WORDS_AT_ONCE, encode_in_blocks
 from firth.embed.protocols import ContextualEncoder, StaticVectors, needs_trees
 
 N_FLAGS = 2  # extra columns after each vector

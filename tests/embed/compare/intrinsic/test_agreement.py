@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from firth.embed.compare.intrinsic.agreement import neighbor_overlap, procrustes_distance
-from firth.embed.compare.intrinsic.geometry import neighborhoods
+from firth.embed.compare.intrinsic.geometry import (
+    neighbor_overlap,
+    neighborhoods,
+    procrustes_distance,
+)
 from firth.embed.vectors.search import unit_length
 
 

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from firth.embed.compare.report.csv_table import COLUMNS, write_csv
+from firth.embed.compare.report.saved import COLUMNS, write_csv
 
 RESULT = {
     "run": 'out/my "best", run',

@@ -6,8 +6,13 @@ import scipy.sparse
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.probes.several_labels import label_chances
-from firth.embed.compare.probes.vector_probes import dense, label_scores, likeliest, ridge
+from firth.embed.compare.probes.vector_probes import (
+    dense,
+    label_chances,
+    label_scores,
+    likeliest,
+    ridge,
+)
 from firth.embed.compare.scoring.sets import read_tasks, split_arguments
 from firth.embed.compare.tasks.described_words import LabelsTask, RatingsTask
 from firth.embed.vectors.word_vectors import WordVectors
