@@ -148,10 +148,7 @@ def _word_bytes(sample: Corpus) -> float:
 
 
 def _vocabulary_memory(sample: Corpus, n_types: float, options: BuildOptions) -> int:
-    """Return the memory of types that the sample lacks: each thread has a table, and sorts it.
-
-    Tables that exceed their part of the memory are written.
-    """
+    """Return the memory of types that the sample lacks: each thread has a table, and sorts it."""
     by_type = options.n_threads * (_BY_TYPE + 2 * _word_bytes(sample))
     more = by_type * max(0.0, n_types - sample.manifest["types"])
     return round(min(more, parse_memory(options.memory) / 2))

@@ -165,10 +165,7 @@ def _count_range(
 def join_phrases(
     directories: Sequence[Path], trie: Trie, n_types: int, threads: ThreadPoolExecutor
 ) -> tuple[list[int], np.ndarray]:
-    """Replace the phrases in all shards by their nodes.
-
-    Returns the tokens of each shard, and how often each node of the trie occurs, int64 (n_edges,).
-    """
+    """Replace phrases in all shards by their nodes; return tokens by shard, and counts of nodes."""
     work = partial(_join_shard, edges=trie.sorted_edges(n_types), is_phrase=trie.is_phrase)
     sizes, n_joined = [], np.zeros(len(trie.words), dtype=np.int64)
     for size, joined in threads.map(work, directories):

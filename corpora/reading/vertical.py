@@ -181,10 +181,7 @@ def _boundary(layout: _Layout) -> Callable[[bytes], int]:
 
 
 def parse_vertical(raw: RawBlock) -> TextBlock:
-    """Parse the words of a column into a pretokenized block, with the attributes of documents.
-
-    ``missing_lemmas`` counts words without a lemma, which are kept as they are.
-    """
+    """Parse the words of a column, with the attributes of documents; count missing lemmas."""
     data, counts = raw.checked()
     document, names, column, lempos, sentences, separator = raw.state
     built, missing = TokenDocuments(raw), 0

@@ -18,10 +18,7 @@ UNITS = ("document", "paragraph", "sentence")  # of which a text can be held out
 
 
 class Shard:
-    """A finished shard; arrays are memory-mapped on first use.
-
-    Text is held out and sampled by whole ``unit``s, one of :data:`UNITS`.
-    """
+    """A finished shard, whose arrays are memory-mapped, held out and sampled by whole ``unit``s."""
 
     def __init__(self, directory: Path, unit: str = "document") -> None:
         self.directory = directory

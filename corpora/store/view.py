@@ -120,10 +120,7 @@ class View:
             yield part_heads(shard.heads, self._kept(number).astype(np.int64))
 
     def units_of_tokens(self, unit: Boundary) -> Iterator[np.ndarray]:
-        """Yield, for each shard, the sentence, paragraph or document of each kept token.
-
-        They are numbered over all shards; of some numbers no token is kept.
-        """
+        """Yield for each shard the unit of each kept token, numbered over all shards."""
         # int64 (n,), of the tokens that shards() yields
         first = 0
         for number, shard in enumerate(self.stored.shards):

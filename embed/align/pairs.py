@@ -41,10 +41,7 @@ class DictionaryCounts:
 
 
 def shared_pairs(a: WordVectors, b: WordVectors, most: int | None) -> Pairs:
-    """Pair the words that both have with a direction, the frequent first, at most ``most``.
-
-    A word is as frequent as in the space where it comes later in the vocabulary.
-    """
+    """Pair the words that both have with a direction, the frequent first, at most ``most``."""
     rows = joined_rows(a, b, *(nonzero_rows(vectors.matrix) for vectors in (a, b)))
     if not rows.size:
         raise SettingError(

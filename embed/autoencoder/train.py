@@ -153,15 +153,10 @@ def _learn(
     step = session.position.step
     rng = np.random.default_rng((_NOISE, config.seed, step))
     whole = seen = SparseRows(rows, device)
-    if config.noise:
-        seen = SparseRows(_noisy(rows, config.noise, rng), device)
+    if config.noise:  # a share of the entries is 0, the others are scaled up to the same mean
+        noisy = rows.copy()
+        noisy.data *= (rng.random(len(noisy.data)) >= config.noise) / np.float32(1 - config.noise)
+        seen = SparseRows(noisy, device)
     losses = network.backward(seen, whole, rng)
     network.step(config.learning_rate * (1 - step / session.total))
     return losses
-
-
-def _noisy(rows: Any, share: float, rng: np.random.Generator) -> Any:
-    """Return rows with a share of their entries 0, the others scaled up to the same mean."""
-    seen = rows.copy()
-    seen.data *= (rng.random(len(seen.data)) >= share) / np.float32(1 - share)
-    return seen

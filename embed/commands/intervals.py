@@ -66,7 +66,8 @@ def print_intervals(answer: "NeighborIntervals", question: str) -> None:
     from firth.embed.resampling.intervals import FEWEST_TOKENS, FEWEST_UNITS
 
     near = answer.neighbors
-    low, high = _span(near)
+    numbers = [x for each in near for x in (each.score, each.low, each.high) if x is not None]
+    low, high = min(numbers, default=0.0), max(numbers, default=1.0)  # between which bars are drawn
     rows = [
         (
             each.rank, each.word, f"{each.score:.3f}", *_numbers(each),
@@ -99,12 +100,6 @@ def _numbers(each: "NeighborInterval") -> tuple[str, str]:
     if each.low is None or each.share is None:
         return "", ""
     return f"{each.low:.3f} {each.high:.3f}", f"{each.share:.0%}"
-
-
-def _span(near: Sequence["NeighborInterval"]) -> tuple[float, float]:
-    """Return between which numbers bars are drawn."""
-    numbers = [x for each in near for x in (each.score, each.low, each.high) if x is not None]
-    return (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
 
 
 def _bar(each: "NeighborInterval", low: float, high: float) -> str:

@@ -123,11 +123,7 @@ def why_near(
 
 
 class Explainer:
-    """Answers :func:`why_near` for one run; the matrix, the text and the encoder stay open.
-
-    The parameters are those of :func:`why_near`; a context is sought near ``tried`` occurrences
-    of a word before all of them.
-    """
+    """Answers :func:`why_near` for one run; the matrix, the text and the encoder stay open."""
 
     def __init__(
         self,

@@ -57,7 +57,7 @@ class Meanings:
         for _, of_field in groupby(self._groups, key=lambda group: group.field):
             first: tuple[Group, np.ndarray] | None = None
             for group in of_field:
-                vector = self._vector(group)
+                vector = unit_length(group.row[None] @ self._fit.coefficients)[0]
                 near = candidates[np.argsort(-(units @ vector), kind="stable")[:k]]
                 meanings.append(
                     GroupMeaning(
@@ -123,10 +123,6 @@ class Meanings:
         from scipy.stats import t
 
         return float(t.ppf(0.975, min(clusters, len(self._fit.draws)) - 1))
-
-    def _vector(self, group: Group) -> np.ndarray:
-        """Return the vector of a group, of length 1, float64 (D,)."""
-        return np.asarray(unit_length(group.row[None] @ self._fit.coefficients)[0])
 
     def _units(self, rows: np.ndarray) -> np.ndarray:
         """Return the vectors of words, of length 1, float64 (n, D)."""

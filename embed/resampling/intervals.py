@@ -271,14 +271,10 @@ def similarity_intervals(
     asked = [(found[n], away[n], pair) for n, pair in enumerate(pairs.tolist())]
     if len(found) == 2:
         asked.append((found[0] - found[1], away[0] - away[1], rows))
-    answers = TableList()
-    for value, deviations, occurring in asked:
-        error = float(errors_of(opened.draws.fewest, deviations))
-        reason = opened.reason(error, *occurring)
-        limit = 2.0 if occurring is rows else 1.0
-        low, high = (None, None) if reason else _bounds(value, error, limit)
-        answers.append(CosineInterval(value, low, high, reason))
-    return answers
+    return TableList(
+        opened.interval(value, deviations, occurring, limit=2.0 if occurring is rows else 1.0)
+        for value, deviations, occurring in asked
+    )
 
 
 def projection_intervals(
@@ -297,10 +293,8 @@ def projection_intervals(
     answers = TableList()
     for row in asked:
         value, *found = (drawn[row] * axes).sum(axis=1).tolist()
-        error = float(errors_of(draws.fewest, draws.deviations(np.array(found))))
-        reason = opened.reason(error, row, *first, *second)
-        low, high = (None, None) if reason else _bounds(value, error, 1.0)
-        answers.append(CosineInterval(value, low, high, reason))
+        deviations = draws.deviations(np.array(found))
+        answers.append(opened.interval(value, deviations, [row, *first, *second]))
     return answers
 
 
@@ -352,6 +346,15 @@ class _Opened:
         if np.isnan(error):
             return f"{named}: few {self.draws.unit}s decide"
         return f"{named}: no two texts differ" if error <= _ROUNDING else None
+
+    def interval(
+        self, value: float, deviations: np.ndarray, rows: Sequence[int], limit: float = 1.0
+    ) -> CosineInterval:
+        """Return the interval of a value that some words have, or why it has none."""
+        error = float(errors_of(self.draws.fewest, deviations))
+        reason = self.reason(error, *rows)
+        low, high = (None, None) if reason else _bounds(value, error, limit)
+        return CosineInterval(value, low, high, reason)
 
     def rows(self, queries: Sequence[Sequence[str]]) -> list[list[int]]:
         """Return the rows of words; raise if one has none."""

@@ -118,10 +118,7 @@ class Session(Generic[PositionT]):
                 self.save()
 
     def steps(self, batches: Iterable[BatchT]) -> Iterator[BatchT]:
-        """Yield batches, each for a step at whose end Ctrl-C takes effect.
-
-        Between steps a checkpoint is written if it is time.
-        """
+        """Yield batches; at the end of each, Ctrl-C takes effect and a checkpoint may be due."""
         for batch in batches:
             with defer_interrupts():
                 self.step_began = time.perf_counter()

@@ -66,11 +66,7 @@ class StudyFolder:
         self._write({"asked": wanted})
 
     def reuse_choices(self, requested: Study, corpus: str) -> Study:
-        """Return the study with earlier choices whose inputs have not changed.
-
-        ``corpus`` is the fingerprint of the corpus. Evaluation sets are chosen anew, since some may
-        not have been there.
-        """
+        """Return the study with earlier choices, except of sets, whose inputs have not changed."""
         previous_json = self.record.get("settled_for")
         if previous_json is None or self.record.get("corpus") != corpus:
             return requested

@@ -66,10 +66,7 @@ class Core(nn.Module):
         return first
 
     def forward(self, x: Tensor, inputs: AttentionInputs, chosen: Tensor | None = None) -> Tensor:
-        """Run all blocks on summed embeddings; return the final states, of the chosen slots only.
-
-        Without ``chosen``, those of all slots.
-        """
+        """Run all blocks on summed embeddings; return final states of the chosen slots, or all."""
         # x: float32 (B, T, D); chosen: int64 (B, C); returns float32 (B, T or C, D)
         x = self.first_states(x)
         last = len(self.blocks) - 1
@@ -151,10 +148,7 @@ class MaskedLanguageModel(nn.Module):
         return final
 
     def states(self, rows: Rows, *, layers: int | None = None) -> list[Tensor]:
-        """Return the states after the embeddings and after each block, up to ``layers`` blocks.
-
-        The last of all is after the final norm, if there is one.
-        """
+        """Return the states after the embeddings and each of ``layers`` blocks, and the norm."""
         # returns list of float32 (B, T, D)
         inputs = self.core.attention_inputs(rows)
         found = [self.core.first_states(self.embed(rows))]

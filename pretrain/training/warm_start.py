@@ -51,10 +51,7 @@ _SHARED = 0.5  # of the pieces must occur in the words of a run
 def write_first_vectors(
     run: Path, config: MlmConfig, text: TextSplits, pieces: Pieces, threads: int
 ) -> None:
-    """Make first vectors as the settings say, unless an earlier call did.
-
-    If they are those of a run, the words of the text that it has are kept, too.
-    """
+    """Make first vectors, and words of theirs to keep, unless an earlier call did."""
     path = run / FIRST_VECTORS
     if path.is_file():
         return

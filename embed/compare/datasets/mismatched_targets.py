@@ -24,8 +24,7 @@ def mismatch_note(listed: Sequence[tuple[int, str, str]]) -> str | None:
 
 def _alike(a: str, b: str) -> bool:
     """Return whether one prefix starts with the other."""
-    n_letters = min(len(a), len(b))
-    return a[:n_letters] == b[:n_letters]
+    return a.startswith(b) or b.startswith(a)
 
 
 def _is_suffixing(text: str) -> bool:

@@ -75,10 +75,7 @@ class _PairColumns:
 
 
 def default_sets(missing: list[FirthError] | None = None) -> list[tuple[str, Path]]:
-    """Return task and path of each default set, downloading them where gensim is not installed.
-
-    Errors of those that cannot be had are added to ``missing``; without it, the first is raised.
-    """
+    """Return task and path of the default sets; errors are added to ``missing``, or raised."""
     return find_sets(DEFAULT_SETS, missing, lambda _, name: gensim_file(name))
 
 

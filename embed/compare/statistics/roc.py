@@ -12,10 +12,7 @@ from firth.embed.compare.statistics.roc_kernels import ranking_areas
 
 @dataclass(frozen=True, eq=False)
 class RocArea(Statistic):
-    """The area under the ROC curve (Hanley & McNeil 1982).
-
-    Of several classes, each against the others, the mean.
-    """
+    """The area under the ROC curve (Hanley & McNeil 1982), or its mean over several classes."""
 
     positive: np.ndarray  # bool (n,) or (n, k): items whose values should be high
     values: np.ndarray  # float, the same shape: finite

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -75,7 +75,10 @@ class AssociationTask(WordTask):
         lists = np.repeat(np.arange(len(sizes), dtype=np.int8), sizes)
         inside = (found.items >= first) & (found.items < first + len(lists))
         own, chosen = found.take(inside), lists[found.items[inside] - first]
-        statistic = _effect_size(vectors, own.places[:, 0], chosen, own.composed)
+        units = finite_units(vectors, own.places[:, 0], own.composed)
+        cosines = units[chosen < A] @ units[chosen >= A].T
+        cosines = cosines if isinstance(cosines, np.ndarray) else cosines.toarray()
+        statistic = EffectSize(cosines, chosen)
         used = np.bincount(chosen, minlength=len(sizes)).tolist()
         reason = _too_few(test, used)
         if reason is None and np.ptp(_associations(statistic)) < _SPREAD:
@@ -102,15 +105,6 @@ class AssociationTask(WordTask):
         found, lists = _associations(statistic), statistic.lists[statistic.lists < A]
         key = repr((self.seed, self.dataset, test.name))
         return permutation_p(found[lists == X], found[lists == Y], key)
-
-
-def _effect_size(
-    vectors: StaticVectors, places: np.ndarray, lists: np.ndarray, composed: Any
-) -> EffectSize:
-    """Return the statistic over the cosines of target and attribute words."""
-    units = finite_units(vectors, places, composed)
-    cosines = units[lists < A] @ units[lists >= A].T
-    return EffectSize(cosines if isinstance(cosines, np.ndarray) else cosines.toarray(), lists)
 
 
 def _too_few(test: AssociationTest, used: Sequence[int]) -> str | None:

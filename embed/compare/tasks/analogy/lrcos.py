@@ -76,7 +76,9 @@ def correct_by_lrcos(
         )
         scores = cosines[places]
         for trained in classifiers:
-            scores[trained.lines] *= _probabilities(trained, cosines)
+            log_odds = trained.weights @ cosines[trained.words]
+            log_odds += trained.intercepts[:, None]
+            scores[trained.lines] *= 1 / (1 + np.exp(-log_odds))
         inside = (marks >= start) & (marks < start + len(some))
         marked = owners[inside], marks[inside] - start
         np.maximum.at(correct, marked[0], np.where(are_answers[inside], scores[marked], -np.inf))
@@ -172,10 +174,3 @@ def _fit(features: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, float]:
     model = LogisticRegression(class_weight="balanced", tol=1e-6, max_iter=1000)
     model.fit(features, labels)
     return model.coef_[0], float(model.intercept_[0])
-
-
-def _probabilities(trained: _Classifiers, cosines: np.ndarray) -> np.ndarray:
-    """Return the probability that each candidate is an answer, float32 (n, R + 1)."""
-    log_odds = trained.weights @ cosines[trained.words]
-    log_odds += trained.intercepts[:, None]
-    return 1 / (1 + np.exp(-log_odds))
