@@ -179,13 +179,7 @@ def _is_ordinal(text, begin, start, stop, letter, kind, classes, table):
         return True
     if end == begin:
         return False
-    word = end
-    while word > start:
-        code, length = code_before(text, word, start)
-        if not is_letter(class_of(classes, code)):
-            break
-        word -= length
-    return flags_of(table, hash_bytes(text, word, end)) & BEFORE_ORDINAL != 0
+    return _flags_before(text, end, start, classes, table) & BEFORE_ORDINAL != 0
 
 
 @compiled
@@ -237,15 +231,15 @@ def _particle_follows(text, at, stop, particles):
 
 
 @compiled
-def _is_exclaiming_name(text, start, at, classes, table):
-    """Return whether the exclamation mark belongs to a name: Yahoo!"""
+def _flags_before(text, at, start, classes, table):
+    """Return the flags of the word that ends at ``at``."""
     word = at
     while word > start:
         code, length = code_before(text, word, start)
         if not is_letter(class_of(classes, code)):
             break
         word -= length
-    return flags_of(table, hash_bytes(text, word, at)) & EXCLAIMS != 0
+    return flags_of(table, hash_bytes(text, word, at))
 
 
 @compiled
@@ -277,7 +271,7 @@ def _boundary(text, start, at, end, stop, run, closers, classes, table, particle
             return -1
         bracket = code == 0x28
         ends = _ends_before_lowercase(text, start, at, stop, run, bracket, classes, table, token)
-    elif run == STRONG and _is_exclaiming_name(text, start, at, classes, table):
+    elif run == STRONG and _flags_before(text, at, start, classes, table) & EXCLAIMS != 0:  # Yahoo!
         ends = next_flags(text, letter, stop, classes, table) & STARTER != 0
     elif run == STOP:
         ends = _period_ends(
