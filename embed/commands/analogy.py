@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,11 +30,9 @@ def command(
     method: str,
     k: int,
     add_contexts: bool,
-    resamples: int | None,
-    unit: str | None,
-    corpora: list[Path],
     skip_unknown: bool,
     as_json: bool,
+    **sampling: Any,
 ) -> None:
     """Find the word that is to C as B is to A.
 
@@ -62,13 +61,10 @@ def command(
 
     def answer(query: list[str], json_lines: bool = True) -> None:
         a, b, c = find_words(vectors, query, skip_unknown=skip_unknown)
-        if resamples is not None and a is not None and b is not None and c is not None:
+        if sampling["resamples"] is not None and a is not None and b is not None and c is not None:
             from firth.embed.resampling.intervals import analogy_intervals  # compiles kernels
 
-            intervals = analogy_intervals(
-                vectors, a, b, c, k, method, resamples=resamples, unit=unit,
-                corpora=corpora,
-            )  # fmt: skip
+            intervals = analogy_intervals(vectors, a, b, c, k, method, **sampling)
             if not as_json:
                 print_intervals(intervals, f"{a} : {b} = {c} : ?")
             else:

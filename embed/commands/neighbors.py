@@ -47,10 +47,8 @@ def command(
     skip_unknown: bool,
     contexts: tuple[str, ...],
     layers: str | None,
-    resamples: int | None,
-    unit: str | None,
-    corpora: list[Path],
     as_json: bool,
+    **sampling: Any,
 ) -> None:
     """Print the nearest neighbors of words by cosine.
 
@@ -93,10 +91,10 @@ def command(
     def answer(query: list[str]) -> None:
         found = [w for w in find_words(vectors, query, skip_unknown=skip_unknown) if w is not None]
         words = list(dict.fromkeys(found))
-        if resamples is None:
+        if sampling["resamples"] is None:
             _print(vectors, words, k, as_json, index)
         else:
-            _print_intervals(vectors, words, k, as_json, resamples, unit, corpora)
+            _print_intervals(vectors, words, k, as_json, sampling)
 
     if contexts:
         _print_in_context(run, vectors, contexts, k, layers, as_json)
@@ -125,15 +123,14 @@ def _print(vectors: Any, words: list[str], k: int, as_json: bool, index: Any) ->
 
 
 def _print_intervals(
-    vectors: Any, words: list[str], k: int, as_json: bool, resamples: int, unit: str | None,
-    corpora: list[Path],
-) -> None:  # fmt: skip
+    vectors: Any, words: list[str], k: int, as_json: bool, sampling: dict[str, Any]
+) -> None:
     """Print the neighbors of distinct words with intervals."""
     from firth.corpora.common.console import print_json
     from firth.embed.commands.intervals import print_intervals
     from firth.embed.resampling.intervals import neighbor_intervals
 
-    found = neighbor_intervals(vectors, words, k, resamples=resamples, unit=unit, corpora=corpora)
+    found = neighbor_intervals(vectors, words, k, **sampling)
     if as_json:
         print_json({word: each.to_json() for word, each in zip(words, found, strict=True)})
         return

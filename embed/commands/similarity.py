@@ -21,11 +21,9 @@ def command(
     run: Path,
     words: tuple[str, ...],
     add_contexts: bool,
-    resamples: int | None,
-    unit: str | None,
-    corpora: list[Path],
     skip_unknown: bool,
     as_json: bool,
+    **sampling: Any,
 ) -> None:
     """Print the cosine of two words, or those of A with B and with C.
 
@@ -52,18 +50,15 @@ def command(
 
     def cosines(words: list[str]) -> list[dict[str, Any]]:
         """Return the cosines of the first word with the others, and the difference of two."""
-        if resamples is None:
+        if sampling["resamples"] is None:
             found = [similarity(vectors, words[0], other) for other in words[1:]]
             found += [found[0] - found[1]] if len(found) == 2 else []
             return [{"cosine": each} for each in found]
         from firth.embed.resampling.intervals import similarity_intervals  # compiles kernels
 
-        intervals = similarity_intervals(
-            vectors, words[0], words[1:], resamples=resamples, unit=unit, corpora=corpora
-        )
         return [
             {"cosine": each.value, "low": each.low, "high": each.high, "reason": each.reason}
-            for each in intervals
+            for each in similarity_intervals(vectors, words[0], words[1:], **sampling)
         ]
 
     def answer(query: list[str], json_lines: bool = True) -> None:
