@@ -35,7 +35,7 @@ from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.sampling import parse_sizes
 from firth.embed.compare.task import Task
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.word2vec.config import default_epochs
+from firth.embed.word2vec.config import default_epochs, default_subsample
 
 ROLE = roles.REPORTING
 GENSIM, TUNED_GENSIM = "gensim, its defaults", "gensim, Firth's settings"
@@ -61,7 +61,9 @@ def gensim_settings() -> dict[str, Any]:
 def firth_settings(method: str, n_tokens: int) -> dict[str, Any]:
     """Return Firth's defaults for a text of some words, under gensim's names."""
     config = METHODS[method][0]()
-    options = {**dataclasses.asdict(config), "epochs": config.epochs or default_epochs(n_tokens)}
+    subsample = default_subsample(of_tokens=False)
+    chosen = {"epochs": default_epochs(n_tokens), "min_count": 5, "subsample": subsample}
+    options = {**dataclasses.asdict(config), **chosen}
     return {theirs: options[ours] for theirs, ours in NAMES.items()}
 
 

@@ -25,6 +25,7 @@ _WINDOW_HELP = (
 _RATE_HELP = "Initial learning rate; falls linearly with the tokens trained on, to 0.0001."
 _FINAL_RATE = 1e-4  # as in word2vec.c and gensim
 _GENSIM_SEED_LIMIT = 2**32
+_SUBSAMPLE = 1e-4
 _FEWEST_EPOCHS, _MOST_EPOCHS = 5, 20
 _MOST_EPOCHS_TOKENS = 4_000_000  # texts up to this size are read most often
 
@@ -71,10 +72,11 @@ class _Word2VecConfig:
         at_least=-10,
         at_most=10,
     )
-    subsample: float = rare_setting(
-        1e-4,
+    subsample: float | None = rare_setting(
+        None,
         "Drop frequent words at random: keep each occurrence with probability "
-        "sqrt(t / f) + t / f, with f the word's share of the tokens; 0 for off.",
+        "sqrt(t / f) + t / f, with f the word's share of the tokens; 0 for off. By default 0.0001, "
+        "but 0 with --segmenter tokens.",
         at_least=0,
         metavar="T",
     )
@@ -242,6 +244,11 @@ class Tuning:
 
 
 TUNING = Tuning()
+
+
+def default_subsample(of_tokens: bool) -> float:
+    """Return the threshold; items, nodes and atoms have no function words, and are often few."""
+    return 0.0 if of_tokens else _SUBSAMPLE
 
 
 def default_epochs(n_tokens: int) -> int:

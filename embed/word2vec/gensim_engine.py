@@ -66,6 +66,7 @@ def _model(config: Word2VecConfig, threads: int) -> Any:
     """Return a gensim model without vocabulary, which will keep the order of its words."""
     from gensim.models import Word2Vec
 
+    subsample = config.subsample or 0.0
     return Word2Vec(
         vector_size=config.dim,
         window=config.window,
@@ -74,7 +75,7 @@ def _model(config: Word2VecConfig, threads: int) -> Any:
         cbow_mean=int(not (isinstance(config, CbowConfig) and config.combine == "sum")),
         negative=config.negatives,
         ns_exponent=config.unigram_exponent,
-        sample=config.subsample if config.subsample < 1 else 0.0,  # it reads 1 and more as counts
+        sample=subsample if subsample < 1 else 0.0,  # it reads 1 and more as counts
         alpha=config.learning_rate,
         min_alpha=config.final_rate,
         epochs=config.epochs,

@@ -27,8 +27,9 @@ _MAX_OUTPUTS = 16_384  # per chunk and round: each takes a work row and a 16-bit
 
 
 def make_plan(counts: np.ndarray, config: Word2VecConfig) -> Plan:
-    """Return how windows are drawn and trained on."""
+    """Return how windows are drawn and trained on; ``config.subsample`` is a number."""
     # counts: int64 (V,)
+    assert config.subsample is not None
     noise = noise_table(counts, config.unigram_exponent)
     return Plan(
         method=_CBOW[config.combine] if isinstance(config, CbowConfig) else SKIPGRAM,

@@ -10,7 +10,13 @@ from firth.corpora.common.threads import thread_count
 from firth.corpora.store.corpus import Corpus
 from firth.embed.vectors.training import require_contexts
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.word2vec.config import TUNING, Tuning, Word2VecConfig, default_epochs
+from firth.embed.word2vec.config import (
+    TUNING,
+    Tuning,
+    Word2VecConfig,
+    default_epochs,
+    default_subsample,
+)
 from firth.embed.word2vec.initial import init_fingerprint, open_init
 from firth.embed.word2vec.kernel_settings import Rounds, choose_rounds, make_plan, spare_rows
 from firth.embed.word2vec.kernels.rounds import Plan
@@ -31,7 +37,7 @@ class Trainer:
     """Inputs and settings of one training run."""
 
     corpus: Corpus
-    config: Word2VecConfig  # ``epochs`` is a number
+    config: Word2VecConfig  # ``epochs`` and ``subsample`` are numbers
     text: TrainingText
     init: WordVectors | None  # vectors to start from
     plan: Plan | None  # None for gensim
@@ -112,12 +118,15 @@ def build_trainer(corpus: Corpus, config: Word2VecConfig, tuning: Tuning = TUNIN
     """Open the text and initial vectors; raise if they do not fit the options."""
     init = open_init(config)
     text = open_text(corpus, config, init)
-    epochs = config.epochs or default_epochs(text.n_tokens)
-    keep = keep_limits(text.counts, config.subsample) / WHOLE if config.subsample else None
-    require_contexts(text.view, corpus.path, keep=keep, subsample=config.subsample, passes=epochs)
+    epochs, subsample = config.epochs or default_epochs(text.n_tokens), config.subsample
+    if subsample is None:
+        subsample = default_subsample(corpus.text.of_tokens)
+    config = dataclasses.replace(config, epochs=epochs, subsample=subsample)
+    keep = keep_limits(text.counts, subsample) / WHOLE if subsample else None
+    require_contexts(text.view, corpus.path, keep=keep, subsample=subsample, passes=epochs)
     plan = None if config.engine == "gensim" else make_plan(text.counts, config)
     rounds = choose_rounds(text.counts, plan, tuning) if plan and config.deterministic else None
     return Trainer(
-        corpus=corpus, config=dataclasses.replace(config, epochs=epochs), text=text, init=init,
-        plan=plan, rounds=rounds, tuning=tuning,
+        corpus=corpus, config=config, text=text, init=init, plan=plan, rounds=rounds,
+        tuning=tuning,
     )  # fmt: skip

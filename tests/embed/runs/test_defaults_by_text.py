@@ -1,4 +1,4 @@
-"""The tokens that a word needs for a vector, if it is not said how many."""
+"""Settings whose default depends on the text: the tokens that a word needs, and subsampling."""
 
 import json
 
@@ -55,3 +55,12 @@ def test_a_token_vocabulary_limits_the_default_width_and_what_is_cut_is_noted(ca
 
     note = "vectors of 3 of 6 tokens, the most frequent; `max_vocabulary=6` makes those of all"
     assert capsys.readouterr().err.count(note) == 1
+
+
+@pytest.mark.parametrize(("segmenter", "subsample"), [("words", 1e-4), ("tokens", 0.0)])
+def test_frequent_items_are_not_dropped_by_default(segmenter, subsample, tmp_path):
+    config = SkipGramConfig(min_count=1, dim=2, epochs=500, threads=1)
+    train_skipgram(corpus_of(segmenter), config, tmp_path / "run")
+
+    recorded = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert recorded["subsample"] == subsample
