@@ -5,7 +5,7 @@ itself and 0 with all others; with random vectors cosines are due to chance.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import ClassVar
@@ -59,12 +59,12 @@ def make_baselines(
     in_all_runs = {known[text] for text, n_runs in times.items() if n_runs == len(runs)}
     vocabulary = sorted(ranks, key=lambda word: (word not in in_all_runs, ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
-    segmentation = _RunSegmentation(known)
+    segmentation = _RunSegmentation(known, next((run.words for run in runs), _as_one))
     random = random_vectors(words, _DIM, seed, text=segmentation)
     counts = _counts_of(runs, vocabulary)
     return {
-        ONE_HOT: _Baseline(one_hot(words, text=segmentation), counts, runs),
-        RANDOM: _RandomBaseline(random, counts, runs),
+        ONE_HOT: _Baseline(one_hot(words, text=segmentation), counts),
+        RANDOM: _RandomBaseline(random, counts),
     }
 
 
@@ -80,13 +80,10 @@ def _counts_of(runs: Sequence[StaticVectors], words: Sequence[str]) -> np.ndarra
 class _Baseline(WordVectors):
     """Vectors whose first words are the vocabulary; the others have vectors but no rows."""
 
-    def __init__(
-        self, every: WordVectors, counts: np.ndarray, runs: Sequence[StaticVectors]
-    ) -> None:
+    def __init__(self, every: WordVectors, counts: np.ndarray) -> None:
         words, matrix = every.vocabulary[: len(counts)], every.matrix[: len(counts)]
         super().__init__(words, matrix, text=every.text, name=every.name)
         self._every, self.text_counts = every, counts
-        self.cut = next((run.words for run in runs), self.words)  # sequences into tokens
 
     def vector(self, word: str) -> np.ndarray | None:
         return self._every.vector(word)
@@ -103,11 +100,20 @@ class _RandomBaseline(_Baseline):
 
 @dataclass(frozen=True)
 class _RunSegmentation:
-    """Text settings that map words of evaluation sets to those of the first run with a vector."""
+    """Text settings that divide text as a run does, so that one-hot vectors have a chance.
+
+    A text of a set that is one word to some run is that of the first one with a vector.
+    """
 
     known: Mapping[str, str]
+    divide: Callable[[str], list[str]]
     of_tokens: ClassVar = False  # texts are already spelled as the run spells them
 
     def words(self, text: str) -> list[str]:
-        """Return the run's word; empty if no run has a vector for the text."""
-        return [self.known[text]] if text in self.known else []
+        """Return the run's word, or else the words into which the first run divides a text."""
+        return [self.known[text]] if text in self.known else self.divide(text)
+
+
+def _as_one(text: str) -> list[str]:
+    """Return a text as the only word."""
+    return [text]

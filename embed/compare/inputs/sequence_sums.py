@@ -14,8 +14,7 @@ class SequenceTokens:
     """The tokens of sequences as the corpus of some vectors was cut, looked up."""
 
     def __init__(self, vectors: StaticVectors, texts: Sequence[str], unknown: str) -> None:
-        cut = getattr(vectors, "cut", vectors.words)  # baselines cut as the first run does
-        tokens = [cut(text) for text in texts]
+        tokens = [vectors.words(text) for text in texts]
         every = [token for each in tokens for token in each]
         self._vectors, self._bounds = vectors, offsets_of(map(len, tokens))
         self._found: FoundWords = find_words(vectors, every, unknown)

@@ -89,6 +89,28 @@ def test_scores_are_correlations_of_means_and_of_sif(tmp_path, name):
     assert measured[0].items_zero == n_unknown > 0
 
 
+class Joined:
+    """Text settings of a text without spaces, whose words the letter x divides."""
+
+    of_tokens = False
+
+    def words(self, text):
+        return text.split("x")
+
+
+def test_one_hot_vectors_divide_text_without_spaces_as_the_run_does():
+    joined = WordVectors(WORDS, VECTORS.matrix, counts=VECTORS.counts, text=Joined())
+    found = []
+    for vectors, space in ((VECTORS, " "), (joined, "x")):
+        pairs = [
+            ScoredSentences(a.replace(" ", space), b.replace(" ", space), s) for a, b, s in PAIRS
+        ]
+        task = SentenceSimilarityTask("sts", pairs)
+        one_hot = make_baselines([vectors], task.texts(), 1000, 1)["one-hot"]
+        found.append(list(map(value, task.measure(one_hot, np.ones(len(PAIRS), dtype=bool)))))
+    assert found[1] == pytest.approx(found[0])
+
+
 def test_without_counts_only_means_are_scored(tmp_path):
     task = SentenceSimilarityTask.read(write(tmp_path / "sts.tsv", "score first"), CompareConfig())
     bare = WordVectors(WORDS, VECTORS.matrix)
