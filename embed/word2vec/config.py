@@ -76,7 +76,7 @@ class _Word2VecConfig:
         None,
         "Drop frequent words at random: keep each occurrence with probability "
         "sqrt(t / f) + t / f, with f the word's share of the tokens; 0 for off. By default 0.0001, "
-        "but 0 with --segmenter tokens.",
+        "but 0 with `segmenter=tokens`.",
         at_least=0,
         metavar="T",
     )
