@@ -19,6 +19,7 @@ from firth.corpora.common.options import (
     setting,
 )
 from firth.corpora.text.characters import CharacterTable, character_table
+from firth.corpora.text.joining import join_words
 from firth.corpora.text.patterns import tokens_by
 
 # Characters per token above which text is not divided: Chinese and Japanese words have about
@@ -242,6 +243,26 @@ class TextSettings:
         from firth.corpora.text.type_table import segment_short  # here, since numba is slow to load
 
         return [word for word, _, _ in segment_short(text, characters)]
+
+    def written(self, words: Sequence[str]) -> str:
+        """Return words as the text of a corpus with these settings has them, by rules.
+
+        Tokens of a pattern and characters stand without spaces, tokens of white space with them.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words as :meth:`words` returns them.
+
+        Returns
+        -------
+        str
+            The text, such as ``"CC(=O)"`` of atoms.
+        """
+        pattern = self.pattern or ""
+        if self.segmenter == "characters" or (pattern and not pattern.startswith("kmer:")):
+            return "".join(words)
+        return " ".join(words) if self.of_tokens else join_words(words)  # k-mers may overlap
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as a JSON object.

@@ -9,7 +9,6 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
-from firth.corpora.text.joining import join_words
 from firth.corpora.tokenizer.pieces import CLS, MASK, SPECIAL
 from firth.embed.protocols import JoinableEncoder, SentenceScorer
 from firth.pretrain.inference.generation import Generated, continue_row, spell
@@ -106,7 +105,8 @@ class CausalEncoder(TrainedEncoder, JoinableEncoder, SentenceScorer):
         added, ended = continue_row(self.model, [CLS, *ids], continues, most, config)
         pieces = [Prediction(self.pieces.names[piece], p) for piece, p in added]
         reason = "end of text" if ended else "length" if config.length <= room else "row"
-        return Generated(prompt, join_words([*words, *spell(pieces)]), pieces, reason)
+        text = self.text.written([*words, *spell(pieces)])
+        return Generated(prompt, text, pieces, reason)
 
     def _row(self, words: Sequence[str]) -> list[int]:
         """Return [CLS], the pieces of a sentence, [SEP]; raise if it has masks."""

@@ -384,3 +384,21 @@ def test_empty_lines_are_part_of_the_line_before():
     assert split_offsets(text, "\n", starts).tolist() == [0, 1, 2, 4, 5, 6, 8, 9]
     nothing = np.empty(0, np.uint8)
     assert split_offsets(nothing, "\n", np.array([0]), skip_empty=True).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({}, "(a cat, 3.5 of them)"),
+        ({"segmenter": "characters"}, "thecat,"),
+        ({"pattern": "smiles"}, "CC(=O)Cl"),
+        ({"pattern": "kmer:3"}, "ACG CGT"),
+        ({"segmenter": "tokens"}, "milk ( rolls"),
+    ],
+)
+def test_words_are_written_as_the_text_has_them(settings, text):
+    settings = TextSettings(**settings)
+    assert (
+        settings.written(text.split() if "kmer" in str(settings.pattern) else settings.words(text))
+        == text
+    )
