@@ -147,10 +147,12 @@ def commands_of(
 
 
 def timed(commands: Sequence[Sequence[str]], measurement: harness.Measurement) -> None:
-    """Run the commands of a program on one core, and add their time and the largest peak."""
+    """Run the commands of a program on one core, and add their time.
+
+    Their peaks are below that of this process, which scores, so they are not known.
+    """
     runs = [harness.run_process([*ONE_CORE, *command]) for command in commands]
     measurement.seconds.append(sum(run[0] for run in runs))
-    measurement.peak_bytes.append(max(run[1] for run in runs))
 
 
 def scored(runs: Mapping[str, Path], dataset: str) -> dict[str, dict[str, float]]:

@@ -132,7 +132,8 @@ def run_process(
     """Run a command in the repository root; exit if it fails.
 
     Return wall seconds, peak bytes of its largest process, standard output, and with ``sample`` the
-    peak bytes of the process tree (sampling slows it slightly), else None.
+    peak bytes of the process tree (sampling slows it slightly), else None. Linux counts the peak of
+    this process in that of a command, so it must be small when the command starts.
     """
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as out,
