@@ -20,6 +20,8 @@ from firth.embed.vectors.word_vectors import WordVectors
 
 ONE_HOT = "one-hot"
 RANDOM = "random"
+POPULAR = "popularity"
+BASELINES = (ONE_HOT, RANDOM, POPULAR)
 _DIM = 300
 
 
@@ -65,6 +67,7 @@ def make_baselines(
     return {
         ONE_HOT: _Baseline(one_hot(words, text=segmentation), counts),
         RANDOM: _RandomBaseline(random, counts),
+        POPULAR: PopularityBaseline(one_hot(words, text=segmentation), counts),
     }
 
 
@@ -87,6 +90,10 @@ class _Baseline(WordVectors):
 
     def vector(self, word: str) -> np.ndarray | None:
         return self._every.vector(word)
+
+
+class PopularityBaseline(_Baseline):
+    """Stands for the most frequent answers of a set, by each metric that it has."""
 
 
 class _RandomBaseline(_Baseline):

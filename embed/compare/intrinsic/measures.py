@@ -8,7 +8,7 @@ import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM, make_baselines
+from firth.embed.compare.inputs.baselines import BASELINES, make_baselines
 from firth.embed.compare.intrinsic.geometry import (
     PairCosines,
     neighbor_overlap,
@@ -60,7 +60,7 @@ def measure_geometry(
     runs: Mapping[str, StaticVectors], config: CompareConfig, n_words: int = 2_000
 ) -> Geometry:
     """Measure the geometry and agreement of runs on their most frequent shared words."""
-    given = {name: run for name, run in runs.items() if name not in (ONE_HOT, RANDOM)}
+    given = {name: run for name, run in runs.items() if name not in BASELINES}
     words = shared_words(list(given.values()), n_words)
     by_run: dict[str, SharedVectors] = {}
     failures: list[str] = []

@@ -20,7 +20,7 @@ from firth.corpora.artifacts.figures import (
     write_figure,
 )
 from firth.corpora.common.errors import SettingError
-from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.baselines import BASELINES
 from firth.embed.compare.report.document import ResultGroup, group_results, rows_of
 from firth.embed.compare.report.names import short_names
 from firth.embed.compare.statistics.ranking import ALPHA
@@ -76,10 +76,10 @@ def _styles(document: Mapping[str, Any], blocks: Sequence[_Block]) -> dict[str, 
     results = [r for block in blocks for group in block for r in group.results.values()]
     seeds = {r["run"]: r["seeds"] for r in results if r.get("seeds")}
     runs = rows_of(document)
-    by_method = len({methods.get(run) for run in runs if run not in (ONE_HOT, RANDOM)}) > 1
+    by_method = len({methods.get(run) for run in runs if run not in BASELINES}) > 1
     by_color: dict[str, list[str]] = {}
     for run in runs:
-        if run not in (ONE_HOT, RANDOM):
+        if run not in BASELINES:
             by_color.setdefault(methods.get(run, run) if by_method else run, []).append(run)
     styles = {}
     names = short_names(runs)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.baselines import BASELINES, POPULAR
 from firth.embed.compare.report.document import ResultGroup, group_results, rows_of
 from firth.embed.compare.report.explanations import skill
 from firth.embed.compare.report.names import short_names
@@ -15,7 +15,6 @@ LEGEND = (
     f"items (p at most {ALPHA:g}, Holm-corrected for all pairs of the runs that were named; pairs "
     "with a baseline or a start apart); no significant difference does not mean equal"
 )
-_BASELINES = (ONE_HOT, RANDOM)
 _RANKS = {Rank.EQUAL: "no significant difference", Rank.WORSE: "worse", Rank.UNTESTED: "not tested"}
 _BETTER, _NOT, _UNTESTED = "better than", "not significantly better than", "not tested against"
 _WHOLE_NAMES = 10_000
@@ -25,7 +24,7 @@ def summarize(document: Mapping[str, Any]) -> list[str]:
     """Return sentences on the results of a comparison's document; sets may share one."""
     rows = rows_of(document)
     names = short_names(rows, _WHOLE_NAMES)
-    runs = {row: names[row] for row in rows if row not in _BASELINES}
+    runs = {row: names[row] for row in rows if row not in BASELINES}
     sets: dict[tuple[str, str, int], list[ResultGroup]] = {}
     for group in group_results(document):
         sets.setdefault((group.task, group.dataset, group.number), []).append(group)
@@ -94,7 +93,7 @@ def _beside_baselines(
 ) -> dict[str, list[str]]:
     """Return the runs that are better than a baseline, those not, and single untested ones."""
     bases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for base, low in _scores(group, _BASELINES).items():
+    for base, low in _scores(group, BASELINES).items():
         found: dict[str, list[str]] = {_BETTER: [], _NOT: [], _UNTESTED: []}
         for run, score in scores.items():
             tested = p.get(frozenset((run, base)))
@@ -104,8 +103,9 @@ def _beside_baselines(
             for word, listed in found.items():
                 bases.setdefault((word, tuple(listed)), []).append(base)
     return {
-        f"{word} {_listed(bases[word, listed])} vectors": list(listed)
-        for word, listed in sorted(bases, key=lambda each: each[0])  # "better than" comes first
+        f"{word} {_listed(named)}{'' if POPULAR in named else ' vectors'}": list(listed)
+        # "better than" comes first
+        for (word, listed), named in sorted(bases.items(), key=lambda each: each[0][0])
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firth.corpora.common.console import bare, name_room, print_table
-from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.baselines import BASELINES
 from firth.embed.compare.kinds import KINDS
 from firth.embed.compare.report.document import ResultGroup, group_results, note_of, rows_of
 from firth.embed.compare.report.names import LONGEST, cut_name, short_names
@@ -158,7 +158,7 @@ def _notes(results: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> It
         run, dataset, task = each["run"], each["dataset"], each["task"]
         if "reason" in each and each["shared_items"]:
             undefined.setdefault((names[run], each["reason"]), {})[dataset] = None
-        if "section" in each or run in (ONE_HOT, RANDOM) or each["shared_items"]:
+        if "section" in each or run in BASELINES or each["shared_items"]:
             continue
         # probes read an unknown word as a zero vector; elsewhere its item is left out
         unknown = task in KINDS and task_class(task).zero_if_unknown

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import bare_name
-from firth.embed.compare.inputs.baselines import make_baselines
+from firth.embed.compare.inputs.baselines import POPULAR, make_baselines
 from firth.embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
 from firth.embed.compare.scoring.evaluate import SetEvaluation
 from firth.embed.compare.scoring.frequency_bands import frequency_bands
@@ -34,7 +34,8 @@ def compare_vectors(
     baselines = {}
     if config.baseline_names:
         made = make_baselines(list(runs.values()), texts, limit, config.seed)
-        baselines = {name: made[name] for name in config.baseline_names}
+        popular = [POPULAR] * any(task.popularity for task in tasks)
+        baselines = {name: made[name] for name in (*config.baseline_names, *popular)}
     vectors, groups = {**runs, **baselines}, groups or {}
     about_baselines = [*texts, str(limit), str(config.seed)]
     fingerprints = fingerprints or {}
@@ -59,8 +60,9 @@ def compare_vectors(
         bands = frequency_bands(task, next(iter(runs.values()))) if config.bands else {}
         # the same measurements, whatever the folder and the other sets are
         cache = MeasurementCache(renamed(task, bare_name(task.dataset)), contents)
+        of_task = {n: v for n, v in vectors.items() if n != POPULAR or task.popularity}
         evaluation = SetEvaluation(
-            task, set_index, vectors, groups, config, cache, bands, {*baselines, *starts}
+            task, set_index, of_task, groups, config, cache, bands, {*baselines, *starts}
         )
         failures += evaluation.find_known_items()
         failures += evaluation.measure(progress, len(tasks))

@@ -13,7 +13,7 @@ from firth.corpora.common.reporting import Progress
 from firth.corpora.common.threads import map_in_order, thread_count
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import bare_name
-from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.baselines import BASELINES, POPULAR
 from firth.embed.compare.inputs.lookup import find_words
 from firth.embed.compare.probes.progress import reporting_shares
 from firth.embed.compare.scoring.cache import MeasurementCache
@@ -83,7 +83,7 @@ class SetEvaluation:
             else:
                 if own is None or covered is None:  # no effect on the shared items
                     own = covered = np.zeros(self._task.n_items, dtype=bool)
-                elif name not in (ONE_HOT, RANDOM):
+                elif name not in BASELINES:
                     known.append(own)
                     if covered.mean() < FEW_SHARED:
                         self._note_join(name)
@@ -255,13 +255,16 @@ class SetEvaluation:
 
 
 def _columns(by_run: _Results) -> Iterator[dict[str, _Result]]:
-    """Yield run -> result for each metric and section; layers are sections of some runs only."""
+    """Yield run -> result for each metric and section; layers are sections of some runs only.
+
+    Popularity has the metrics of all runs, and those of none are left out.
+    """
     columns: dict[tuple[str, str | None], dict[str, _Result]] = {}
     for name, results in by_run.items():
         for result in results:
             key = result.measured.metric, result.measured.section
             columns.setdefault(key, {})[name] = result
-    yield from columns.values()
+    yield from (column for column in columns.values() if column.keys() != {POPULAR})
 
 
 def _average(results: Sequence[_Result]) -> _Result:

@@ -14,7 +14,7 @@ from firth.corpora.artifacts.artifact import CHECKSUMS, checksum, checksums, fin
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note, progress
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.baselines import BASELINES
 from firth.embed.compare.inputs.encoder_access import WithEncoder
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.notes import chosen_defaults
@@ -224,7 +224,7 @@ def _named(runs: Runs) -> dict[str, Path | WordVectors]:
             note(f"{name}: given twice, compared once")
             continue
         given.add(target)
-        name = f"./{name}" if name in (ONE_HOT, RANDOM) else name
+        name = f"./{name}" if name in BASELINES else name
         if name in named:
             raise SettingError(f"two runs are named {name!r}; pass a mapping of names to runs")
         named[name] = found

@@ -10,12 +10,14 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import SourceError
+from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.fields import read_rows
 from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
+from firth.embed.compare.inputs.baselines import PopularityBaseline
 from firth.embed.compare.inputs.encoder_access import encoder_of
-from firth.embed.compare.inputs.lookup import find_words, raw_rows
+from firth.embed.compare.inputs.lookup import FoundWords, find_words, raw_rows
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.protocols import NextWordPredictor, StaticVectors
@@ -36,9 +38,10 @@ class NextItemTask(Task):
     """Sessions; the candidates are all items of the file, the same for all runs."""
 
     dataset: str  # name of the set
-    sessions: Sequence[Sequence[str]]  # the items of each
+    sessions: Sequence[Sequence[str]]  # the items of each, two or more
     key = "next-item"
     skill = "next items"
+    popularity = True
     metrics: ClassVar = {
         f"{prefix}{measure}_{top}": f"{what} {top}{by}"
         for prefix, by in (
@@ -65,7 +68,10 @@ class NextItemTask(Task):
         sessions = [row.text.split() for row in rows]
         if max(map(len, sessions)) < 2:
             raise SourceError(f"{path}: no session has two items; write one session in each line")
-        return cls(set_name(path), sessions)
+        several = [session for session in sessions if len(session) > 1]
+        if short := len(sessions) - len(several):
+            note(f"{path}: {short:,} of {len(sessions):,} sessions have one item: left out")
+        return cls(set_name(path), several)
 
     def items(self) -> Sequence[Sequence[str]]:
         """Return the sessions."""
@@ -85,7 +91,7 @@ class NextItemTask(Task):
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Rank all items by their cosine with the mean of a session; chance is popularity."""
+        """Rank all items by their cosine with the mean of a session, and by other scores."""
         chosen = np.flatnonzero(items)
         sessions = [self.sessions[item] for item in chosen.tolist()]
         before = self._counts([session[:-1] for session in sessions])
@@ -97,27 +103,23 @@ class NextItemTask(Task):
             others[np.arange(len(others)), answers[part]] -= 1
             return others
 
-        scores = {"": self._cosines(vectors, before, unknown)}
+        found = find_words(vectors, self.candidates, unknown)
+        scores = {"": self._cosines(vectors, before, found)}
         if getattr(vectors, "contexts", None) is not None:
-            scores[_CONTEXT] = self._products(vectors, before)
+            scores[_CONTEXT] = self._products(vectors, before, found)
         encoder: object = encoder_of(vectors)
         if isinstance(encoder, NextWordPredictor):
             scores[_LM] = self._predictions(encoder, sessions)
+        if isinstance(vectors, PopularityBaseline):
+            scores = dict.fromkeys(("", _CONTEXT, _LM), popularity)
         reason = None if sessions else "no session is known"
         with ONE_THREAD:
-            by_chance = _values(*self._ranks(popularity, before, answers))
             values = {
                 prefix: _values(*self._ranks(of_prefix, before, answers))
                 for prefix, of_prefix in scores.items()
             }
         return [
-            self._measurement(
-                f"{prefix}{name}",
-                chosen,
-                Means(of_metric),
-                reason,
-                chance=None if reason else float(by_chance[name].mean()),
-            )
+            self._measurement(f"{prefix}{name}", chosen, Means(of_metric), reason)
             for prefix, of_prefix in values.items()
             for name, of_metric in of_prefix.items()
         ]
@@ -145,11 +147,10 @@ class NextItemTask(Task):
         parts = np.ones(len(columns)), columns, offsets_of(map(len, sessions))
         return scipy.sparse.csr_matrix(parts, shape=(len(sessions), len(self.candidates)))
 
-    def _cosines(self, vectors: StaticVectors, before: Any, unknown: str) -> _Scores:
+    def _cosines(self, vectors: StaticVectors, before: Any, found: FoundWords) -> _Scores:
         """Return the cosines of sessions' mean vectors with all items; 0 of those without one."""
         import scipy.sparse
 
-        found = find_words(vectors, self.candidates, unknown)
         places = found.places(self.candidates)
         known = scipy.sparse.diags((places >= 0).astype(np.float64)).tocsr()
         rows = known @ raw_rows(vectors, np.maximum(places, 0), found.composed)
@@ -161,9 +162,9 @@ class NextItemTask(Task):
 
         return cosines
 
-    def _products(self, vectors: Any, before: Any) -> _Scores:
+    def _products(self, vectors: Any, before: Any, found: FoundWords) -> _Scores:
         """Return products of sessions' mean vectors with context vectors; -inf without one."""
-        places = find_words(vectors, self.candidates, "skip").places(self.candidates)
+        places = found.places(self.candidates)
         has = (places >= 0) & (places < len(vectors.contexts))
         rows = np.where(has, places, 0)
         words = np.where(has[:, None], raw_rows(vectors, rows), 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from firth.corpora.artifacts.atomic import atomic_output
 from firth.corpora.artifacts.figures import replace_undrawable
-from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.baselines import BASELINES
 from firth.embed.compare.report.contents import ReportParts
 from firth.embed.compare.report.document import rows_of
 from firth.embed.compare.report.html.attention import attention_view
@@ -44,7 +44,7 @@ def write_page(page: str, path: Path, force: bool) -> None:
 
 def make_page(document: Mapping[str, Any], parts: ReportParts) -> str:
     """Return the page that :func:`write_report` writes."""
-    given = [row for row in rows_of(document) if row not in (ONE_HOT, RANDOM)]
+    given = [row for row in rows_of(document) if row not in BASELINES]
     styles = _styles(document, given)
     return render_page(
         "page.html", _views(document, parts), given=[styles[run] for run in given], styles=styles

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.baselines import BASELINES
 from firth.embed.compare.report.document import ResultGroup, group_results, rows_of
 from firth.embed.compare.report.explanations import meaning
 from firth.embed.compare.report.html.scale import Scale, scale_of
@@ -56,7 +56,7 @@ def _row(run: Mapping[str, Any], whole: Sequence[ResultGroup]) -> dict[str, Any]
         "method": run.get("method"),
         "fingerprint": run.get("fingerprint"),
         "seeds": run.get("seeds"),
-        "baseline": name in (ONE_HOT, RANDOM),
+        "baseline": name in BASELINES,
         "best": sum(group.ranking.get(name) is Rank.BEST for group in ranked),
         "equal": sum(group.ranking.get(name) is Rank.EQUAL for group in ranked),
         "scored": sum(name in group.results for group in ranked),

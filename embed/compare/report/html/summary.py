@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.baselines import BASELINES
 from firth.embed.compare.report.contents import RunFacts
 from firth.embed.compare.report.document import rows_of
 from firth.embed.compare.report.explanations import CAUSAL, METHODS
@@ -18,7 +18,7 @@ def summary_view(document: Mapping[str, Any], facts: Mapping[str, RunFacts]) -> 
     about = {run["run"]: run for run in document["runs"]}
     # several seeds have the text and the settings of the first
     first = {row: about[row].get("seeds", [row])[0] for row in rows_of(document)}
-    given = {row: run for row, run in first.items() if row not in (ONE_HOT, RANDOM)}
+    given = {row: run for row, run in first.items() if row not in BASELINES}
     texts: dict[tuple[str, int, int], list[str]] = {}
     named: dict[str, None] = {}  # the texts by the names of their first files
     for row, run in given.items():

@@ -103,6 +103,11 @@ def test_baselines_are_named_by_the_runs_that_beat_them():
     assert summarize(document(scores, dict.fromkeys(tests, SIGNIFICANT))) == [
         f"a scores highest at {AT}; worse: b; better than one-hot and random vectors: a and b."
     ]
+    popular = document(scores | {"popularity": 0.6}, tests | {"ap": SIGNIFICANT, "bp": NOT})
+    assert summarize(popular)[0].endswith(
+        "not significantly better than one-hot and popularity: a and b; "
+        "not significantly better than random vectors: b."
+    )
 
 
 def test_a_run_significantly_behind_a_baseline_is_not_called_better():

@@ -6,11 +6,15 @@ import scipy.sparse
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.baselines import POPULAR, make_baselines
 from firth.embed.compare.inputs.encoder_access import WithEncoder
+from firth.embed.compare.scoring.comparison import compare_vectors
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.tasks.next_item import NextItemTask
 from firth.embed.vectors.word_vectors import WordVectors
-from tests.embed.compare.measuring import ask, read_task, score, scores
+from tests.embed.compare.measuring import ask, of_kind, read_task, score, scores
 from tests.embed.compare.refusals import message_of
+from tests.embed.compare.scoring.planted import WORDS, noisy, planted_sets
 from tests.pretrain.small_run import small_encoder
 
 RNG = np.random.default_rng(4)
@@ -56,7 +60,7 @@ def test_items_that_tie_are_ordered_by_chance():
     assert found["mrr_10"] == pytest.approx((sum(1 / n for n in range(1, 11)) / 36 + 1) / 2)
 
 
-def test_chance_is_how_often_items_are_in_the_other_sessions():
+def test_popularity_is_how_often_items_are_in_the_other_sessions():
     sessions = [*SESSIONS, ["i0", "i1"], ["i2", "i1"], ["i3", "i1"]]
     values = []
     for number, session in enumerate(sessions):
@@ -66,14 +70,30 @@ def test_chance_is_how_often_items_are_in_the_other_sessions():
         above = sum(ranked_by[i] > ranked_by[session[-1]] for i in left)
         tied = sum(ranked_by[i] == ranked_by[session[-1]] for i in left)
         values.append(np.mean([above + n < 10 for n in range(tied)]))
-    hits = ask(NextItemTask("set", sessions), VECTORS)[0]
-    assert hits.metric == "hits_10"
-    assert hits.chance == pytest.approx(np.mean(values))
+    task = NextItemTask("set", sessions)
+    popular = scores(task, make_baselines([VECTORS], task.texts(), 40, 1)[POPULAR])
+    assert popular["hits_10"] == popular["context_hits_10"] == pytest.approx(np.mean(values))
+
+
+def test_popularity_is_a_row_of_next_items_alone_by_the_metrics_of_runs(tmp_path):
+    path = tmp_path / "sessions.txt"
+    path.write_text("\n".join(" ".join(WORDS[n : n + 3]) for n in range(0, 60, 4)))
+    sets = (*of_kind(planted_sets(tmp_path), "similarity"), f"next-item={path}")
+    for baselines, rows in (("one-hot", {"a", "one-hot", POPULAR}), ("none", {"a"})):
+        config = CompareConfig(sets=sets, replicates=100, baselines=baselines)
+        found = compare_vectors({"a": noisy(1)}, read_tasks(config), config)
+        by_task = {}
+        for each in found.scores:
+            by_task.setdefault(each.measured.task, set()).add(each.run)
+        assert by_task == {"similarity": rows - {POPULAR}, "next-item": rows}
+        assert {n for n in NextItemTask.metrics if n.startswith(("hits", "mrr"))} == {
+            each.measured.metric for each in found.scores if each.measured.task == "next-item"
+        }
 
 
 def test_sessions_without_two_known_items_are_left_out_and_unknown_ones_stay_candidates():
-    task = NextItemTask("set", [["i1", "i2"], ["i1"], ["i1", "x"], ["x", "i1"], ["x", "i1", "i2"]])
-    assert task.known(VECTORS).tolist() == [True, False, False, False, True]
+    task = NextItemTask("set", [["i1", "i2"], ["i1", "x"], ["x", "i1"], ["x", "i1", "i2"]])
+    assert task.known(VECTORS).tolist() == [True, False, False, True]
     assert task.candidates == ["i1", "i2", "x"]
     # the cosine of an unknown candidate is 0, that of i2 with i1 below
     two = WordVectors(["i1", "i2"], np.array([[1, 0], [-1, 0.5]], np.float32))
@@ -82,7 +102,7 @@ def test_sessions_without_two_known_items_are_left_out_and_unknown_ones_stay_can
     assert {each.reason for each in none} == {"no session is known"}
 
 
-def test_context_vectors_rank_items_by_their_product_with_the_mean_of_a_session():
+def test_context_vectors_rank_items_by_their_product_with_the_mean_of_a_session(monkeypatch):
     contexts = RNG.normal(size=VECTORS.matrix.shape).astype(np.float32)
     vectors = WordVectors(list(VECTORS.vocabulary), VECTORS.matrix, contexts=contexts)
     sessions = [session for session in SESSIONS if len(set(session)) == len(session) > 1]
@@ -95,6 +115,10 @@ def test_context_vectors_rank_items_by_their_product_with_the_mean_of_a_session(
         ranks.append(rank_of(by, session, session[:-1]))
     expected = np.mean([1 / rank if rank <= 10 else 0 for rank in ranks])
     assert scores(task, vectors)["context_mrr_10"] == pytest.approx(expected)
+    looked_up = []
+    monkeypatch.setattr(vectors, "words", lambda text: looked_up.append(text) or [text])
+    task.measure(vectors, np.ones(task.n_items, bool), "zero")
+    assert looked_up == task.candidates
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -120,11 +144,12 @@ def test_a_language_model_ranks_items_by_its_own_prediction(causal):
     assert score(measured["lm_mrr_10"]) == pytest.approx(np.mean([1 / rank for rank in ranks]))
 
 
-def test_files_have_a_session_in_each_line(tmp_path):
+def test_files_have_a_session_in_each_line(tmp_path, capsys):
     path = tmp_path / "sessions.txt"
     path.write_text("#a b  c\n\nd\n")
     task = read_task("next-item", path, CompareConfig())
-    assert list(task.sessions) == [["#a", "b", "c"], ["d"]]
+    assert list(task.sessions) == [["#a", "b", "c"]]
+    assert capsys.readouterr().err == f"{path}: 1 of 2 sessions have one item: left out\n"
     for text, message in (
         ("", "sessions.txt: contains no sessions"),
         ("a\nb\n", "sessions.txt: no session has two items; write one session in each line"),
