@@ -222,8 +222,8 @@ def align_vectors(
         tested = asked.take(asked.b < among)
         if not len(tested):
             raise SettingError(
-                f"{test}: no partner is among the {among:,} most frequent words of B; pass a "
-                f"larger `restrict`, such as {int(asked.b.min()) + 1}"
+                f"{test}: no partner is among the {among:,} most frequent of B; pass a larger "
+                f"`restrict`, such as {int(asked.b.min()) + 1}"
             )
         used = pairs.take(~np.isin(pairs.a, asked.a))
     _check_pairs(used, first, config.method)

@@ -10,7 +10,7 @@ from firth.embed.compare.datasets.fields import Row, read_rows
 from firth.embed.vectors.neighbors import known_word
 from firth.embed.vectors.search import nonzero_rows
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.vectors.wordlist import joined_rows, note_join
+from firth.embed.vectors.wordlist import joined_rows, note_join, noun_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +45,8 @@ def shared_pairs(a: WordVectors, b: WordVectors, most: int | None) -> Pairs:
     rows = joined_rows(a, b, *(nonzero_rows(vectors.matrix) for vectors in (a, b)))
     if not rows.size:
         raise SettingError(
-            f"{a.name} and {b.name} share no words with vectors; pass a `dictionary` of pairs "
-            "to `align_vectors()`"
+            f"{a.name} and {b.name} share no {noun_of(a)}s with vectors; pass a "
+            "`dictionary` of pairs to `align_vectors()`"
         )
     order = np.argsort(rows.max(axis=0), kind="stable")[:most]
     return Pairs(*rows[:, order])
@@ -67,10 +67,11 @@ def read_dictionary(path: Path, a: WordVectors, b: WordVectors) -> tuple[Pairs, 
             found[places[0], places[1]] = None
     if not found:
         raise SettingError(
-            f"{path}: no line has a word of {a.name} and then one of {b.name}; exchange the "
-            "columns, or pass other vectors"
+            f"{path}: no line has a {noun_of(a)} of {a.name} and then one of {b.name}; exchange "
+            "the columns, or pass other vectors"
         )
-    note_join(n_known, len(rows), f"pairs of {path} are of words of {a.name} and {b.name}")
+    what = f"pairs of {path} are of {noun_of(a)}s of {a.name} and {b.name}"
+    note_join(n_known, len(rows), what)
     counts = DictionaryCounts(str(path), len(rows), len(found), n_known - len(found), *unknown)
     return Pairs(*np.array(list(found), np.int64).T), counts
 
@@ -86,9 +87,9 @@ def hold_out(pairs: Pairs, held_out: float, n_among: int, seed: int) -> tuple[Pa
     n_words = len(np.unique(pairs.a))
     if n > len(possible) or n >= n_words:
         raise SettingError(
-            f"`held_out={held_out:g}` is too much: {n_words:,} words have partners, "
-            f"{len(possible):,} of them among the words that are searched, and at least one must "
-            "be left to map by"
+            f"`held_out={held_out:g}` is too much: {n_words:,} of A have partners, "
+            f"{len(possible):,} of them among those that are searched, and at least one must be "
+            "left to map by"
         )
     chosen = np.random.default_rng(seed).choice(possible, n, replace=False)
     tested = np.isin(pairs.a, chosen)

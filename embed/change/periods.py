@@ -33,6 +33,11 @@ class Periods:
     within: tuple[str, ...] = ()  # the fields in which the documents of a stratum are alike
     strata: np.ndarray | None = None  # int64 (n_documents,)
 
+    @property
+    def noun(self) -> str:
+        """What output calls a type."""
+        return self.corpora[0].text.noun if self.corpora else "word"
+
     def text_of(self, number: int) -> StoredText:
         """Return the text of a period, as views read it."""
         return self._selected(self.period_of == number)
@@ -46,7 +51,8 @@ class Periods:
         )  # fmt: skip
         if not len(types):
             raise SettingError(
-                f"{self.corpora[0].path}: no word occurs {FEWEST} times in {', '.join(self.names)}"
+                f"{self.corpora[0].path}: no {self.noun} occurs {FEWEST} times in "
+                f"{', '.join(self.names)}"
             )
         return View(stored, types, missing, counts, boundary=boundary, documents="train")  # type: ignore[arg-type]
 

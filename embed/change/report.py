@@ -52,7 +52,8 @@ def write_change_report(
     asked = {changes.table.words[changes.row(word)] for word in paths_of}
     views = _views(changes, shown, asked)
     result = _result(changes) | {"asked": [word for word in shown if word.word in asked]}
-    page = render_page("change.html", views, names=changes.names, result=result)
+    about = {"names": changes.names, "noun": changes.periods.noun, "result": result}
+    page = render_page("change.html", views, **about)
     write_page(page, Path(path), force)
     return Path(path)
 

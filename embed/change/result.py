@@ -40,7 +40,7 @@ def compared_row(
     """Return the row of a word in the vocabulary; raise if it is too rare to be compared."""
     # counts: int64 (K, V), (0, V) if vectors are compared
     split = [corpus.text.words for corpus in periods.corpora[:1]]
-    row = spelled_row(word, index, "words of the periods", *split)
+    row = spelled_row(word, index, f"{periods.noun}s of the periods", *split)
     tokens = counts[:, row].tolist()
     if min(tokens, default=min_count) >= min_count:
         return row

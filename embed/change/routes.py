@@ -74,9 +74,10 @@ class ComparedPeriods:
                 raise UnknownWordError(f"{self.words[row]!r} has no vector in {what}")
         kept = self.rows[have[self.rows]]
         if not len(kept):
-            raise SettingError(f"no word that is frequent enough has a vector in {what}")
+            raise SettingError(f"no frequent {self.periods.noun} has a vector in {what}")
         if missing := len(self.rows) - len(kept):
-            note(f"{missing:,} of {len(self.rows):,} words have no vector in {what}: left out")
+            of = f"{missing:,} of {len(self.rows):,} {self.periods.noun}s"
+            note(f"{of} have no vector in {what}: left out")
         return kept
 
 
@@ -121,7 +122,7 @@ def _joint(compared: ComparedPeriods, recipe: dict[str, Any]) -> Measured:
     steps = _steps(space.vectors[:, rows])
     no_p = None if permutations else "`permutations=0`"
     if not len(rows):
-        no_p = "no word was compared"
+        no_p = "nothing was compared"
     if fewest < _FEWEST:
         no_p = (
             f"a period has {fewest} documents, too few to measure chance, which needs {_FEWEST}; "
@@ -172,11 +173,11 @@ def _aligned(
 
 def _check_rotation(n_words: int, dim: int) -> None:
     """Raise if a rotation fits any vectors of so few words; note it if it is not determined."""
-    few = f"{n_words} shared {'word does' if n_words == 1 else 'words do'} not determine a rotation"
+    few = f"with {n_words} in common, a rotation is not determined"
     if n_words < _FEWEST_ALIGNED:
         raise SettingError(f"{few}; pass vectors or periods that share at least {_FEWEST_ALIGNED}")
     if n_words <= dim:
-        note(f"{few} of {dim} dimensions, so distances are too small")
+        note(f"{few} in {dim} dimensions, so distances are too small")
 
 
 def _by_states(compared: ComparedPeriods) -> Measured:

@@ -214,10 +214,10 @@ def _frequent_words(
     trains_svd = settings.route != "contextual" and settings.trains_svd and not trained
     if trains_svd and training.dim > n_words:
         raise SettingError(
-            f"`dim={training.dim}` is larger than the vocabulary ({n_words} words); pass "
+            f"`dim={training.dim}` is larger than the vocabulary ({n_words} {periods.noun}s); pass "
             f"`dim={n_words}` or less"
         )
-    rows = _tested(counts, settings, periods.names)
+    rows = _tested(counts, settings, periods)
     enough = counts.sum(axis=0) >= settings.min_count * len(texts)
     return ComparedPeriods(
         periods, texts, view.words[:n_words], counts, rows, settings,
@@ -244,19 +244,20 @@ def _choose(
     return read_periods(opened[0], by, periods, within)
 
 
-def _tested(counts: np.ndarray, settings: ChangeConfig, names: Sequence[str]) -> np.ndarray:
+def _tested(counts: np.ndarray, settings: ChangeConfig, periods: Periods) -> np.ndarray:
     """Return the rows of the words that are frequent enough in every period."""
     # counts: int64 (K, V)
-    for name, tokens in zip(names, counts.sum(axis=1).tolist(), strict=True):
+    for name, tokens in zip(periods.names, counts.sum(axis=1).tolist(), strict=True):
         if not tokens:
-            raise SettingError(f"{name}: its documents have no words that are frequent enough")
+            raise SettingError(f"{name}: its documents have no frequent {periods.noun}s")
     least = counts.min(axis=0)
     rows = np.flatnonzero(least >= settings.min_count)
     if not len(rows):
         most = int(least.max(initial=0))
-        remedy = f"pass `min_count={most}`" if most else "they have no word in common"
+        remedy = f"pass `min_count={most}`" if most else f"they have no {periods.noun} in common"
         raise SettingError(
-            f"{', '.join(names)}: no word has {settings.min_count} tokens in each; {remedy}"
+            f"{', '.join(periods.names)}: no {periods.noun} occurs {settings.min_count} times in "
+            f"each; {remedy}"
         )
     return rows
 

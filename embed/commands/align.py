@@ -67,6 +67,7 @@ def command(
     from firth.corpora.common.console import print_json
     from firth.corpora.common.options import split_list, take
     from firth.embed.align.api import align_vectors, check_output
+    from firth.embed.vectors.wordlist import noun_of
 
     config = take(AlignConfig, options)
     marks = None if suffixes is None else split_list(suffixes)
@@ -81,12 +82,12 @@ def command(
     if as_json:
         print_json(aligned.to_json())
     else:
-        _print(aligned.to_json())
+        _print(aligned.to_json(), noun_of(aligned.a))
         if out is not None:
             click.echo(f"{out}: {'both spaces' if marks else 'A in the space of B'}")
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(found: dict[str, Any], noun: str) -> None:
     """Print precision and intervals, and how many pairs there were."""
     from firth.corpora.common.console import bare, print_table
 
@@ -103,10 +104,10 @@ def _print(found: dict[str, Any]) -> None:
         names = {"cosine": "cosine", "csls": "CSLS"}
         columns = ["retrieval", "precision at 1", "precision at 5"]
         print_table(columns, [[names[name], *cells] for name, cells in rows.items()])
-        words = "word" if pairs["held_out_words"] == 1 else "words"
+        plural = "s" * (pairs["held_out_words"] != 1)
         click.echo(
-            f"{pairs['held_out_words']:,} held-out {words}, searched among {pairs['searched']:,} "
-            "words of B; 95 % bootstrap intervals"
+            f"{pairs['held_out_words']:,} held-out {noun}{plural}, searched among "
+            f"{pairs['searched']:,} {noun}s of B; 95 % bootstrap intervals"
         )
     else:
         click.echo("no pairs were held out, so there is no precision")

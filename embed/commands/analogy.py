@@ -56,7 +56,7 @@ def command(
     from firth.embed.vectors.neighbors import Neighbor, analogy
 
     if len(words) not in (0, 3):
-        raise click.UsageError(f"expected three words, got {len(words)}")
+        raise click.UsageError(f"expected A B C, got {len(words)}")
     vectors = with_contexts(run) if add_contexts else load_vectors(run)
 
     def answer(query: list[str], json_lines: bool = True) -> None:
@@ -86,4 +86,4 @@ def command(
     if words:
         answer(list(words), json_lines=False)
     else:
-        answer_each("three words> ", 3, answer)
+        answer_each("A B C> ", 3, answer)

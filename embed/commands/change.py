@@ -230,7 +230,7 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     by_states = changes.table.pairs is not None
     bounded, flagged = changes.table.low is not None, any(word.one_document for word in shown)
     stepped, counted = len(names) > 2, len(changes.counts) > 0
-    columns = ["word", "distance"]
+    columns = [changes.periods.noun, "distance"]
     columns += ["chance", "p", "q"] * tested + ["pairs"] * by_states + ["95 %"] * bounded
     heads = len(columns)  # the cells of a word, in the row of its first period
     columns += ["period"] + ["count"] * counted + ["step"] * stepped + ["near"] + [""] * flagged
@@ -258,7 +258,8 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
                 )
     within = " and ".join(changes.periods.within)
     click.echo(
-        f"{len(changes.table):,} words compared; {changes.n_untested:,} are rarer in a period"
+        f"{len(changes.table):,} {columns[0]}s compared; {changes.n_untested:,} are rarer in a "
+        "period"
         + f"; p is within {within}" * (tested and bool(within))
     )
     if changes.no_p is not None:

@@ -96,7 +96,7 @@ def _print(differing: "Differing") -> None:
 
     tested = differing.no_chance is None
     flagged = any(word.one_document for word in differing.words)
-    columns = ["word", "count A", "count B", "distance"]
+    columns = [differing.noun, "count A", "count B", "distance"]
     columns += ["chance", "p", "q"] if tested else ["usual"]
     rows = []
     for word in differing.words:
@@ -108,6 +108,6 @@ def _print(differing: "Differing") -> None:
         rows.append([word.word, *counts, f"{word.distance:.3f}"])
         rows[-1] += ["" if n is None else format(n, form) for n, form in by_chance] + names
     print_table([*columns, "near in A only", "near in B only"] + [""] * flagged, rows)
-    click.echo(f"{differing.n_shared:,} shared words, {differing.k} neighbors each")
+    click.echo(f"{differing.n_shared:,} shared {differing.noun}s, {differing.k} neighbors each")
     if differing.no_chance is not None:
         click.echo(f"no p: {as_command_line(differing.no_chance)}")

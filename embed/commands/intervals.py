@@ -80,7 +80,7 @@ def print_intervals(answer: "NeighborIntervals", question: str) -> None:
     print_table([*columns, "95 %", f"in top {len(near)}", "", ends], rows)
     without = dict.fromkeys(each.reason for each in near if each.reason is not None)
     if any(each.reason is None for each in near):
-        click.echo("an interval is lower than its cosine, since words are listed for high ones")
+        click.echo("an interval is lower than its cosine, since high ones are listed")
         click.echo(
             f"stable: {sum(each.stable for each in near)} of {len(near)} (each among the nearest "
             f"{len(near)} in 90 % of simulated texts of as many {answer.unit}s)"

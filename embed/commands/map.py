@@ -62,7 +62,7 @@ def command(
     from firth.embed.query.map_picture import draw_map
     from firth.embed.query.prompt import find_words
     from firth.embed.query.word_map import map_words
-    from firth.embed.vectors.wordlist import note_join
+    from firth.embed.vectors.wordlist import note_join, noun_of
 
     if bool(words) == (file is not None):
         raise click.UsageError("pass either WORDs or --words-from FILE")
@@ -73,7 +73,7 @@ def command(
     vectors = load_vectors(run)
     known = find_words(vectors, [word for word, _ in queries], skip_unknown=skip_unknown)
     chosen = [(w, group) for w, (_, group) in zip(known, queries, strict=True) if w is not None]
-    note_join(len(chosen), len(known), f"words are in {run}")
+    note_join(len(chosen), len(known), f"{noun_of(vectors)}s are in {run}")
     word_map = map_words(
         vectors, [word for word, _ in chosen], [group for _, group in chosen],
         resamples=resamples, unit=unit, corpora=corpora,
@@ -91,8 +91,8 @@ def _summary(word_map: "WordMap") -> str:
     """Return the number of words and the share of variance that the map shows."""
     first, second = word_map.share
     return (
-        f"{len(word_map.words)} words; two components explain {first + second:.1%} of the variance "
-        f"({first:.1%} and {second:.1%})"
+        f"{len(word_map.words)} {word_map.noun}s; two components explain {first + second:.1%} of "
+        f"the variance ({first:.1%} and {second:.1%})"
     )
 
 
@@ -100,7 +100,7 @@ def _print(word_map: "WordMap") -> None:
     """Print a row per word."""
     from firth.corpora.common.console import print_table
 
-    columns = {"word": list(word_map.words)}
+    columns = {word_map.noun: list(word_map.words)}
     columns |= {name: [f"{z:7.3f}" for z in word_map.places[:, n]] for n, name in enumerate("xy")}
     if any(group is not None for group in word_map.groups):
         columns["group"] = [group or "" for group in word_map.groups]

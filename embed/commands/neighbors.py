@@ -84,7 +84,7 @@ def command(
     if index is not None:
         number, recall = index.recall_for(k)
         note(
-            f"approximate: {recall:.1%} of the {number:,} nearest words are found, by the sample "
+            f"approximate: {recall:.1%} of the {number:,} nearest are found, by the sample "
             "of firth index"
         )
 
@@ -99,7 +99,7 @@ def command(
     if contexts:
         _print_in_context(run, vectors, contexts, k, layers, as_json)
     elif prompted:
-        prompt("word> ", answer)
+        prompt("neighbors of> ", answer)
     else:
         answer(queries)
 

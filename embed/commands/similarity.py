@@ -45,7 +45,7 @@ def command(
     from firth.embed.vectors.neighbors import similarity
 
     if len(words) not in (0, 2, 3):
-        raise click.UsageError(f"expected two or three words, got {len(words)}")
+        raise click.UsageError(f"expected A B or A B C, got {len(words)}")
     vectors = with_contexts(run) if add_contexts else load_vectors(run)
 
     def cosines(words: list[str]) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ def command(
     if words:
         answer(list(words), json_lines=False)
     else:
-        answer_each("two words> ", 2, answer)
+        answer_each("A B> ", 2, answer)
 
 
 def _as_object(names: list[str], values: list[dict[str, Any]]) -> dict[str, Any]:

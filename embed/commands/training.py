@@ -145,10 +145,10 @@ def resamples_option(command: Any) -> Any:
 def size(run: Path) -> str:
     """Return the size of a run's vectors."""
     from firth.embed.vectors.word_vectors import WordVectors
+    from firth.embed.vectors.wordlist import noun_of
 
     vectors = WordVectors.open(run)
-    noun = vectors.text.noun if vectors.text else "word"
-    return f"{run}: {len(vectors.vocabulary):,} {noun}s, {vectors.matrix.shape[1]} dimensions"
+    return f"{run}: {len(vectors):,} {noun_of(vectors)}s, {vectors.dim} dimensions"
 
 
 def print_losses(run: Path, more: str = "") -> None:

@@ -55,6 +55,7 @@ from firth.embed.compare.scoring.seed_groups import first_of_seeds
 from firth.embed.compare.scoring.sets import readable_tasks
 from firth.embed.compare.task import Task
 from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.wordlist import noun_of
 
 _LONGEST = 18  # characters of a run in the tables of intrinsic measures
 
@@ -313,7 +314,7 @@ def compare(
     document = to_json(comparison, config, about)
     if held_out:
         document["held_out"] = [held_out_json(rows) for rows in held_out]
-    document["summary"] = summarize(document)
+    document["summary"] = summarize(document, noun_of(next(iter(opened.vectors.values()))))
     failures += comparison.failures
     geometry = measure_geometry(opened.vectors, config) if config.intrinsic else None
     if geometry is not None:

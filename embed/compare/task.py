@@ -100,8 +100,7 @@ class Task(ABC):
     inner_files: ClassVar[str] = ""  # pattern of the files of a set that is a folder
     # whether an unknown word is a zero vector in its item; else its item is left out
     zero_if_unknown: ClassVar[bool] = False
-    # whether the most frequent answers are a baseline too
-    popularity: ClassVar[bool] = False
+    popularity: ClassVar[bool] = False  # whether the most frequent answers are a baseline
 
     dataset: str  # name of the set
 

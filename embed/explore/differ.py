@@ -21,7 +21,7 @@ from firth.embed.runs.run import Run, corpus_at
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.search import largest, nonzero_rows, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.vectors.wordlist import index_words, joined_rows
+from firth.embed.vectors.wordlist import index_words, joined_rows, noun_of
 
 _BLOCK = 1 << 23  # similarities at once
 _CEILING = 0.01  # the least difference from 1, which a distance seldom exceeds
@@ -56,6 +56,7 @@ class Differing(Table):
     k: int
     permutations: int
     no_chance: str | None  # why there is no p
+    noun: str = "word"  # what output calls each
 
     def _records(self) -> list[dict[str, Any]]:
         return list(map(record_of, self.words))
@@ -147,7 +148,7 @@ def differ(
         corpus_at(place, runs).verify()
     asked = None
     if words is not None:
-        index, kind = index_words(compared.words), "shared words"
+        index, kind = index_words(compared.words), f"shared {noun_of(first)}s"
         distinct = dict.fromkeys(many(words))
         asked = [spelled_row(word, index, kind, first.words) for word in distinct]
 
@@ -176,6 +177,7 @@ def differ(
         k=k,
         permutations=permutations if no_chance is None else 0,
         no_chance=no_chance,
+        noun=noun_of(first),
     )
 
 
@@ -222,7 +224,9 @@ class _Compared:
         n = rows.shape[1]
         if n <= k:
             both = f"{a.name} and {b.name}"
-            raise SettingError(f"{both} share {n:,} words with vectors, too few for k = {k}")
+            raise SettingError(
+                f"{both} share {n:,} {noun_of(a)}s with vectors, too few for k = {k}"
+            )
         units = [unit_matrix(v.matrix, r) for v, r in zip((a, b), rows, strict=True)]
         counts = [
             None if v.counts is None else np.asarray(v.counts)[r]

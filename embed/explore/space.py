@@ -39,6 +39,7 @@ from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.neighbors import nearest_to, unit_queries
 from firth.embed.vectors.search import largest, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import noun_of
 
 _COSINES = 1 << 23  # at once
 COMPARED = 20_000  # most frequent words of each run; all pairs of them are compared
@@ -108,6 +109,7 @@ class Space:
             "method": method,
             "dim": self.vectors.dim,
             "words": len(self.words),
+            "noun": noun_of(self.vectors),
             "corpus": self.corpus and self.corpus.path.resolve().name,
             "tokens": self.corpus and self.corpus.n_tokens,
             "encoder": self._has_encoder,

@@ -106,8 +106,7 @@ def _run(space: Space, method: str) -> dict[str, Any]:
     about = space.describe()
     return {
         "name": space.name,
-        "method": about["method"],
-        "dim": about["dim"],
+        **{name: about[name] for name in ("noun", "method", "dim")},
         "corpus": about["corpus"],
         "words": space.words,
         "counts": None if space.counts is None else space.counts.tolist(),

@@ -110,8 +110,8 @@ def _draw_title(figure: Any, found: WordMap, title: str) -> None:
     width, height = figure.get_size_inches()
     y = 1 - 0.28 / height
     variance = (
-        f"two components with {sum(found.share):.0%} of the variance of {len(found.words)} words"
-        + ("; ellipses: 95 %" if found.ellipses else "")
+        f"two components with {sum(found.share):.0%} of the variance of {len(found.words)} "
+        f"{found.noun}s" + ("; ellipses: 95 %" if found.ellipses else "")
     )
     figure.text(1 - _RIGHT / width, y, variance, ha="right", color=_GRAY, fontsize=9)
     room = width - _LEFT - _RIGHT - text_width(variance, 9) - 0.2

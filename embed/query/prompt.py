@@ -13,6 +13,7 @@ from firth.corpora.text.segment import LONE_SURROGATE
 from firth.corpora.text.spelling import did_you_mean
 from firth.embed.vectors.neighbors import Neighbor, vector_of
 from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import noun_of
 
 
 def find_word(vectors: WordVectors, query: str) -> str:
@@ -21,7 +22,7 @@ def find_word(vectors: WordVectors, query: str) -> str:
         raise UnknownWordError(f"{vectors.name}: {query!r} is not UTF-8; pass UTF-8")
     words = vectors.words(query)
     if len(words) != 1:
-        noun = vectors.text.noun if vectors.text else "word"
+        noun = noun_of(vectors)
         apart = f"{len(words)} {noun}s ({' '.join(words)})" if words else f"no {noun}"
         raise UnknownWordError(
             f"{vectors.name}: {query!r} is {apart} under this run's text settings; "
@@ -77,7 +78,7 @@ def read_queries(n_words: int | None = None) -> Iterator[list[str]]:
             continue
         if n_words is not None and len(query) != n_words:
             raise FirthError(
-                f"<stdin>:{number}: {len(query)} words ({' '.join(query)}), expected {n_words}"
+                f"<stdin>:{number}: expected {n_words}, got {len(query)} ({' '.join(query)})"
             )
         yield query
 
@@ -88,7 +89,7 @@ def prompt(question: str, answer: Callable[[list[str]], None], n_words: int | No
     while query := split_query(_ask(question)):
         try:
             if n_words is not None and len(query) != n_words:
-                raise FirthError(f"{len(query)} words, expected {n_words}")
+                raise FirthError(f"expected {n_words}, got {len(query)}")
             answer(query)
         except FirthError as error:
             note(str(error))

@@ -14,6 +14,7 @@ from firth.corpora.common.options import many
 from firth.embed.vectors.neighbors import unit_queries
 from firth.embed.vectors.opened import VectorSource, opened
 from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import noun_of
 
 LEAST = 3  # words; any two lie on a line
 # Larger than the float32 rounding error between unit vectors of the same direction.
@@ -49,6 +50,7 @@ class WordMap(Table):
     share: tuple[float, float]
     # of each word, None if it occurs in too few documents; empty unless they were asked for
     ellipses: tuple[Ellipse | None, ...] = ()
+    noun: str = "word"  # what output calls each
 
     def _records(self) -> list[dict[str, Any]]:
         words: list[dict[str, Any]] = self.to_json("")["words"]
@@ -122,21 +124,22 @@ def map_words(
     words = many(words)
     group_of = dict(zip(reversed(words), reversed(groups or [None] * len(words)), strict=True))
     distinct = list(dict.fromkeys(words))
-    if len(distinct) < LEAST:
-        raise SettingError(f"a map needs at least {LEAST} words, got {len(distinct)}; pass more")
     static = opened(vectors)
+    noun = noun_of(static)
+    if len(distinct) < LEAST:
+        raise SettingError(f"a map needs at least {LEAST} {noun}s, got {len(distinct)}; pass more")
     units, _ = unit_queries(static, distinct)
     if not isinstance(units, np.ndarray):
         units = units[:, units.getnnz(axis=0) > 0].toarray()  # all other dimensions are zero
     zero = [word for word, unit in zip(distinct, units, strict=True) if not unit.any()]
     if zero:
         raise SettingError(
-            f"the vector of {zero[0]!r} is zero and has no direction; remove the word"
+            f"the vector of {zero[0]!r} is zero and has no direction; remove the {noun}"
         )
     left, singular, right = np.linalg.svd(units - units.mean(axis=0), full_matrices=False)
     variance = singular**2
     if variance.sum() <= len(distinct) * _ROUNDED**2:
-        raise SettingError(f"all {len(distinct)} words have the same direction; pass others")
+        raise SettingError(f"all {len(distinct)} {noun}s have the same direction; pass others")
     places = np.zeros((len(distinct), 2))
     n_axes = min(2, len(singular))  # one-dimensional vectors have one component
     places[:, :n_axes] = left[:, :n_axes] * singular[:n_axes]
@@ -159,4 +162,5 @@ def map_words(
         places=places * signs,
         share=(float(first), float(second)),
         ellipses=tuple(ellipses),
+        noun=noun,
     )

@@ -391,7 +391,7 @@ class _Opened:
                 error, shift = float(errors[n, place]), float(lower[n, place])
                 reason = self.reason(error, *occurring)
                 if few:
-                    reason = f"{word}: all words are listed"
+                    reason = f"{word}: all are listed"
                 elif reason is None and shift >= _NORMAL * error:
                     reason = f"{word}: the {self.draws.unit}s differ too much"
                 if reason:

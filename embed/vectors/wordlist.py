@@ -227,6 +227,11 @@ def index_words(words: Sequence[str]) -> dict[str, int]:
     return index
 
 
+def noun_of(source: Any) -> str:
+    """Return what output calls a type of a run or a corpus: word, or token in sequences."""
+    return getattr(getattr(source, "text", None), "noun", "word")
+
+
 def note_join(n_shared: int, n_words: int, what: str, *, always: bool = False) -> None:
     """Report how many words have others of the same name, if they are few or ``always``."""
     few = n_shared < FEW_SHARED * n_words
@@ -247,5 +252,5 @@ def joined_rows(a: Any, b: Any, usable_a: np.ndarray, usable_b: np.ndarray) -> n
     # usable: bool (V,)
     rows = shared_rows(a.vocabulary, b.vocabulary)
     smaller, larger = sorted((a, b), key=len)
-    note_join(rows.shape[1], len(smaller), f"words of {smaller.name} are in {larger.name}")
+    note_join(rows.shape[1], len(smaller), f"{noun_of(a)}s of {smaller.name} are in {larger.name}")
     return rows[:, usable_a[rows[0]] & usable_b[rows[1]]]

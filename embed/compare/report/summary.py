@@ -20,7 +20,7 @@ _BETTER, _NOT, _UNTESTED = "better than", "not significantly better than", "not 
 _WHOLE_NAMES = 10_000
 
 
-def summarize(document: Mapping[str, Any]) -> list[str]:
+def summarize(document: Mapping[str, Any], noun: str = "word") -> list[str]:
     """Return sentences on the results of a comparison's document; sets may share one."""
     rows = rows_of(document)
     names = short_names(rows, _WHOLE_NAMES)
@@ -32,7 +32,8 @@ def summarize(document: Mapping[str, Any]) -> list[str]:
     places: dict[tuple[str, str], dict[str, list[str]]] = {}
     for (task, dataset, _), groups in sets.items():
         for claim in _claims(groups, runs):
-            places.setdefault(claim, {}).setdefault(skill(task), []).append(dataset)
+            of_task = skill(task).replace("words", f"{noun}s")
+            places.setdefault(claim, {}).setdefault(of_task, []).append(dataset)
     where = (
         _listed(f"{what} ({', '.join(found)})" for what, found in named.items())
         for named in places.values()

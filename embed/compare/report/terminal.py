@@ -134,8 +134,7 @@ def _chances(groups: Sequence[ResultGroup]) -> Iterator[str]:
         same = set(levels.values())  # one level for all metrics is printed once
         parts.append(f"{name} {same.pop() if len(same) == 1 else each}")
     if parts:
-        by = "guessing, or always the most frequent answer"
-        yield f"chance: {'; '.join(parts)} ({by})"
+        yield f"chance: {'; '.join(parts)} (guessing, or always the most frequent answer)"
 
 
 def _association_lines(group: ResultGroup, names: Mapping[str, str]) -> Iterator[str]:

@@ -29,7 +29,7 @@ from firth.embed.compare.statistics.estimators import Counts
 from firth.embed.compare.statistics.significance import holm, paired
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.protocols import StaticVectors
-from firth.embed.vectors.wordlist import FEW_SHARED, note_join
+from firth.embed.vectors.wordlist import FEW_SHARED, note_join, noun_of
 
 Bands = Mapping[str, np.ndarray]  # name -> bool (n_items,): parts of a set by frequency
 
@@ -96,7 +96,7 @@ class SetEvaluation:
         vectors = self._vectors[name]
         rows = find_words(vectors, self._task.texts()).rows.values()
         most = min(len(rows), len(vectors.vocabulary))
-        what = f"words that {self._task.dataset} and {name} may share are in both"
+        what = f"{noun_of(vectors)}s that {self._task.dataset} and {name} may share are in both"
         note_join(sum(row >= 0 for row in rows), most, what)
 
     def measure(self, progress: Progress, n_sets: int) -> Iterator[str]:
@@ -255,10 +255,7 @@ class SetEvaluation:
 
 
 def _columns(by_run: _Results) -> Iterator[dict[str, _Result]]:
-    """Yield run -> result for each metric and section; layers are sections of some runs only.
-
-    Popularity has the metrics of all runs, and those of none are left out.
-    """
+    """Yield run -> result for each metric and section that a run has, not popularity alone."""
     columns: dict[tuple[str, str | None], dict[str, _Result]] = {}
     for name, results in by_run.items():
         for result in results:

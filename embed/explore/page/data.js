@@ -242,7 +242,7 @@ class StoredData {
     const row = rowOf(stored, word);
     if (row === undefined) {
       const n = stored.words.length.toLocaleString("en");
-      throw new Error(`'${word}' is not one of the ${n} words of ${stored.name} in this file.`);
+      throw new Error(`'${word}' is not one of the ${n} ${stored.noun}s of ${stored.name} in this file.`);
     }
     const Rows = stored.row_bytes === 2 ? Uint16Array : Uint32Array;
     stored.rows ??= new Rows(bytesOf(stored.neighbors));

@@ -153,7 +153,7 @@ function showHint() {
   const help =
     "Click a point or search for a word. Drag to move, scroll to zoom, hold Shift and drag to select an area.";
   const words = wordsToTry(state.views).map(wordButton);
-  show(element("near"), make("p", { className: "hint" }, help), words.length ? "For example: " : "", ...words);
+  show(element("near"), make("p", { className: "hint" }, named(help)), words.length ? "For example: " : "", ...words);
 }
 
 /** Return three words of content, which are long and not too frequent, of other clusters if they are known. */
@@ -171,7 +171,7 @@ function wordsToTry([view, other = view]) {
 function showGroup() {
   const words = [...state.group];
   const shown = words.slice(0, 200).map((word) => make("li", {}, wordButton(word)));
-  const many = words.length === 1 ? "1 word" : `${number(words.length)} words`;
+  const many = named(words.length === 1 ? "1 word" : `${number(words.length)} words`);
   const unknown = words.filter((word) => !state.views.some((view) => view.rowOf.has(word)));
   show(
     element("group-answer"),
@@ -513,8 +513,8 @@ function differences({ words, no_chance: reason, n }, a, b, told = null) {
     ? `p: of as large a distance between runs on documents that were dealt out at random, 20 times; q: for all ${number(n)} words.`
     : "1 − cosine of both neighborhoods. First are those most above what is usual for words as frequent.";
   return [
-    ...(asked.length ? [make("h3", {}, "The selected word"), make("ul", {}, ...asked.map(item))] : []),
-    make("h3", {}, "Words with the most different neighbors"),
+    ...(asked.length ? [make("h3", {}, named("The selected word")), make("ul", {}, ...asked.map(item))] : []),
+    make("h3", {}, named("Words with the most different neighbors")),
     make("p", { className: "hint" }, how),
     reason ? make("p", { className: "hint" }, `No p: ${reason}.`) : told,
     make("ol", {}, ...words.slice(asked.length, DIFFERENCES).map(item)),
@@ -557,7 +557,7 @@ function showDirection(run, pairs, words) {
       make("h3", {}, "Do the pairs agree?"),
       make("p", { className: "hint" }, check),
       n > 1 && make("ol", {}, ...found.pairs.map(pair)),
-      scored(`${words ? "Words" : "Farthest words"} on the axis, from ${names(1)} to ${names(0)}`, found.words, dot),
+      scored(`${named(words ? "Words" : "Farthest words")} on the axis, from ${names(1)} to ${names(0)}`, found.words, dot),
     ];
   });
 }
@@ -995,12 +995,19 @@ function listenToControls() {
   window.addEventListener("popstate", restoreView); // Back, or another link
 }
 
+/** Return a text of the page with what the first run calls a type, such as a token. */
+function named(text) {
+  const { noun } = state.info.runs[0];
+  return text.replace(/\bword(?=s?\b)/g, noun).replace(/\bWord(?=s?\b)/g, noun[0].toUpperCase() + noun.slice(1));
+}
+
 async function start() {
   const stored = element("firth-data");
   try {
     state.source = stored ? new StoredData(stored.textContent) : new ServedData();
     report("Loading …");
     state.info = await state.source.info();
+    for (const each of document.querySelectorAll("label, option")) each.textContent = named(each.textContent);
     fillRuns();
     listenToControls();
     showTab("near");

@@ -152,7 +152,7 @@ def test_what_a_test_dictionary_or_a_share_leaves_without_words_is_refused(tmp_p
     with pytest.raises(SettingError, match=r"^no pair is left to map by: all are in `test`; "):
         align_vectors(PLAIN, BACK, test=file)
     file.write_text("w1 w30\nw2 w20\n")
-    message = r"10 most frequent words of B; pass a larger `restrict`, such as 21$"
+    message = r"10 most frequent of B; pass a larger `restrict`, such as 21$"
     with pytest.raises(SettingError, match=message):
         align_vectors(PLAIN, BACK, AlignConfig(restrict=10), test=file)
     with pytest.raises(SettingError, match=r"held_out must be below 1 or a whole number, got 1.5$"):

@@ -92,7 +92,7 @@ def test_holding_out_everything_is_refused():
     with pytest.raises(SettingError) as caught:
         hold_out(many_pairs(), 51, 100, seed=1)
     assert str(caught.value) == (
-        "`held_out=51` is too much: 100 words have partners, 50 of them among the words that are "
+        "`held_out=51` is too much: 100 of A have partners, 50 of them among those that are "
         "searched, and at least one must be left to map by"
     )
 

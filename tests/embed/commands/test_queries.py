@@ -146,9 +146,9 @@ APART = "under this run's text settings; pass single words (--skip-unknown skips
 @pytest.mark.parametrize(
     ("arguments", "text", "status", "message"),
     [
-        (["similarity", "{run}", "king"], None, 2, "expected two or three words, got 1"),
-        (["analogy", "{run}", "king"], None, 2, "expected three words, got 1"),
-        (["similarity", "{run}"], "king man\nking\n", 1, "<stdin>:2: 1 words (king), expected 2"),
+        (["similarity", "{run}", "king"], None, 2, "expected A B or A B C, got 1"),
+        (["analogy", "{run}", "king"], None, 2, "expected A B C, got 1"),
+        (["similarity", "{run}"], "king man\nking\n", 1, "<stdin>:2: expected 2, got 1 (king)"),
         (["neighbors", "{run}", "king", "-k", "0"], None, 1, "k must be at least 1, got 0"),
         (["neighbors", "no/run", "king"], None, 1, "no/run: no such run or vectors file"),
         (
@@ -178,7 +178,7 @@ def test_a_terminal_is_prompted_and_errors_do_not_end_the_session(run, monkeypat
     assert result.exit_code == 0
     assert result.stdout == "king             man               0.7071\n"
     assert result.stderr == (
-        "end with an empty line or Ctrl-D\n1 words, expected 2\n3 words, expected 2\n"
+        "end with an empty line or Ctrl-D\nexpected 2, got 1\nexpected 2, got 3\n"
     )
     lines = iter(["kign\n", "king\n"])  # then StopIteration would come; Ctrl-D does
     asked = []
@@ -193,7 +193,7 @@ def test_a_terminal_is_prompted_and_errors_do_not_end_the_session(run, monkeypat
     monkeypatch.setattr("builtins.input", ask)
     result = invoke("neighbors", run, "-k", "1")
     assert result.exit_code == 0
-    assert asked == ["word> "] * 3
+    assert asked == ["neighbors of> "] * 3
     assert result.stdout == "king               1  man                   0.7071\n"
     assert "no vector for 'kign'; did you mean 'king'?" in result.stderr
 

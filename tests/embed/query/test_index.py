@@ -139,7 +139,7 @@ def test_recall_is_told_for_the_number_of_neighbors_that_is_asked(run, stand_in)
     assert measured == {1: 1, 10: 10, 11: 20, 50: 50, 5000: 1000}
     recall = opened.recall_for(50)[1]
     asked = ("neighbors", run, "word5", "--approximate", "-k", 50)
-    note = f"approximate: {recall:.1%} of the 50 nearest words are found"
+    note = f"approximate: {recall:.1%} of the 50 nearest are found"
     assert note in invoke(*asked).stderr
     assert json.loads(invoke(*asked, "--json").stdout)["recall"] == recall
     del opened.about["recalls"]  # of an index that was made before
@@ -308,7 +308,7 @@ def test_the_commands_tell_the_recall(run, stand_in):
     assert shown["words"] == shown["sample"] == 300
     found = invoke("neighbors", run, "word1", "-k", "2", "--approximate", "--json")
     recall = shown["recalls"]["2"]
-    assert found.stderr.startswith(f"approximate: {recall:.1%} of the 2 nearest words")
+    assert found.stderr.startswith(f"approximate: {recall:.1%} of the 2 nearest are found")
     assert json.loads(found.stdout)["recall"] == recall
     [(word, neighbors)] = json.loads(found.stdout)["neighbors"].items()
     assert (word, len(neighbors)) == ("word1", 2)

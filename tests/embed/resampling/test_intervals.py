@@ -348,7 +348,7 @@ def test_what_has_no_intervals_is_refused_in_one_line(run, tmp_path):
     with pytest.raises(SettingError, match="pass one word or two to compare 'sea1' with, got 0"):
         similarity_intervals(run, "sea1", [])
     [answer] = neighbor_intervals(run, "sea1", 50)
-    assert {each.reason.partition(": ")[2] for each in answer.neighbors} == {"all words are listed"}
+    assert {each.reason.partition(": ")[2] for each in answer.neighbors} == {"all are listed"}
     with pytest.raises(SettingError, match="`resamples` must be at most 1,000, got 2,000"):
         neighbor_intervals(run, "sea1", resamples=2000)
     assert refusal("neighbors", tmp_path / "sg", "sea1", *of) == (

@@ -87,6 +87,8 @@ def test_a_sentence_claims_what_the_tests_show(tests, expected):
 def test_runs_with_the_same_highest_score_are_both_named():
     found = document({"a": 0.5, "b": 0.5, "c": 0.3}, {"ac": SIGNIFICANT, "bc": SIGNIFICANT})
     assert summarize(found) == [f"a and b score highest at {AT}; worse: c."]
+    [of_tokens] = summarize(found, "token")
+    assert of_tokens == "a and b score highest at similarity of tokens (ws353); worse: c."
 
 
 def test_baselines_are_named_by_the_runs_that_beat_them():
