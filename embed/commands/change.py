@@ -259,8 +259,7 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     within = " and ".join(changes.periods.within)
     click.echo(
         f"{len(changes.table):,} {columns[0]}s compared; {changes.n_untested:,} are rarer in a "
-        "period"
-        + f"; p is within {within}" * (tested and bool(within))
+        "period" + f"; p is within {within}" * (tested and bool(within))
     )
     if changes.no_p is not None:
         click.echo(f"no p: {as_command_line(changes.no_p)}")

@@ -137,6 +137,8 @@ def predict_ratings(
             f"{ratings}: has several ratings: {', '.join(columns)}; name one, as in {sets[0]}"
         )
     task = RatingsTask.read(sets[0], CompareConfig(folds=_FOLDS, seed=seed))
+    if task.of_sequences and any(len(vectors.words(each)) > 1 for each in task.words):
+        raise SourceError(f"{ratings}: rates sequences; pass ratings of single words or tokens")
     found = find_words(vectors, task.words)
     places = found.places(task.words)
     names, new = _targets(vectors, asked, places)
@@ -145,7 +147,7 @@ def predict_ratings(
     values, folds = np.array(task.values)[chosen], task.numbers[chosen]
     if (n := len(values)) < _FEWEST or len(set(folds.tolist())) < 3:
         raise SourceError(
-            f"{ratings}: rates {n} words of the run; at least {_FEWEST} of 3 groups are needed"
+            f"{ratings}: rates {n} of the vocabulary; at least {_FEWEST} of 3 groups are needed"
         )
     table = dense(finite_units(vectors, places[chosen], found.composed))
     inside = np.empty(n, dtype=bool)
@@ -156,7 +158,7 @@ def predict_ratings(
     columns = [each.tolist() for each in _cv_plus(table, values, folds, new)]
     rows = [PredictedRating(*row) for row in zip(names, *columns, strict=True)]
     share = float(inside.mean())
-    intervals = f"95 % prediction intervals by CV+: {share:.1%} of {n:,} rated words are inside"
+    intervals = f"95 % prediction intervals by CV+: {share:.1%} of {n:,} ratings are inside"
     return PredictedRatings(rows, task.dataset.rpartition(":")[2], intervals, n, share)
 
 
@@ -193,7 +195,7 @@ def _on_axis(
     sides = [split_list(side) for side in (axis.split(":") if ":" in axis else axis.split(","))]
     if len(sides) != 2 or not sides[0] or len(sides[0]) != len(sides[1]):
         raise SettingError(
-            f"`axis={axis}`: expected large,small or as many words on both sides, in pairs: "
+            f"`axis={axis}`: expected large,small or as many on both sides, in pairs: "
             "huge,large:tiny,small"
         )
     high, low = ([known_word(vectors, word) for word in side] for side in sides)
@@ -208,7 +210,7 @@ def _on_axis(
         ends = [(each.low, each.high) for each in drawn]
         intervals = f"95 % intervals over {resamples} resamples of the text"
         if reasons := [each.reason for each in drawn if each.reason]:
-            intervals += f"; none of {len(reasons):,} words, such as {reasons[0]}"
+            intervals += f"; none of {len(reasons):,}, such as {reasons[0]}"
     elif n > 1:
         others = units @ found.without.T
         spread = np.sqrt((n - 1) * others.var(axis=1)) * t.ppf(1 - _ERROR / 2, n - 1)

@@ -45,7 +45,12 @@ def test_words_without_a_rating_are_predicted_with_intervals_that_hold(vectors, 
     # 250 words: below .88 with a chance of 1e-5, if each is inside with .95
     assert 0.88 < inside < 1
     assert 0.88 < found.coverage < 1
-    assert f"{found.coverage:.1%} of 150 rated words" in found.intervals
+    assert f"{found.coverage:.1%} of 150 ratings" in found.intervals
+
+
+def test_a_column_of_tokens_is_one_of_words_if_each_is_one(vectors, table, tmp_path):
+    (tmp_path / "norms.csv").write_text(table.read_text().replace("Word", "token", 1))
+    assert predict_ratings(vectors, tmp_path / "norms.csv") == predict_ratings(vectors, table)
 
 
 def test_intervals_are_those_of_the_definition(monkeypatch):
@@ -103,7 +108,8 @@ def test_an_axis_of_pairs_has_intervals_over_these(vectors):
 
 
 def test_wrong_arguments_are_refused(vectors, table, tmp_path):
-    several, few = tmp_path / "several.csv", tmp_path / "few.csv"
+    several, few, pairs = (tmp_path / name for name in ("several.csv", "few.csv", "pairs.csv"))
+    pairs.write_text("sequence,valence\n" + "".join(f"w{n} w{n + 1},{n}\n" for n in range(40)))
     several.write_text("word,valence,arousal\nw0,1,2\nw1,2,3\n")
     few.write_text("word,valence\n" + "".join(f"w{n},{n}\n" for n in range(19)))
     for given, kind, message in (
@@ -111,7 +117,8 @@ def test_wrong_arguments_are_refused(vectors, table, tmp_path):
         ({"ratings": table, "axis": "w0,w1"}, SettingError, "pass either"),
         ({"ratings": table, "resamples": 20}, SettingError, "`resamples` is for an axis"),
         ({"ratings": several}, SourceError, f"valence, arousal; name one, as in {several}:valence"),
-        ({"ratings": few}, SourceError, "rates 19 words of the run; at least 30 of 3 groups are"),
+        ({"ratings": few}, SourceError, "rates 19 of the vocabulary; at least 30 of 3 groups are"),
+        ({"ratings": pairs}, SourceError, "pairs.csv: rates sequences; pass ratings of single"),
         ({"ratings": table, "words": ["gone"]}, UnknownWordError, "no vector for 'gone'"),
         ({"axis": "w0,w1:w2"}, SettingError, "`axis=w0,w1:w2`: expected large,small or as many"),
         ({"axis": "w0"}, SettingError, "expected large,small"),
@@ -126,7 +133,7 @@ def test_the_command_prints_a_table_that_it_reads(vectors, table, tmp_path):
     head, *lines = done.stdout.splitlines()
     assert head == "word\tValence\tlow\thigh"
     assert [line.split("\t")[0] for line in lines] == ["w300", "w0"]
-    assert "149 rated words are inside" in done.stderr
+    assert "149 ratings are inside" in done.stderr
     printed = output("predict", tmp_path / "run", table, "--csv")
     (tmp_path / "predicted.csv").write_text(printed)
     assert len(printed.splitlines()) == 1 + N - RATED
