@@ -24,7 +24,7 @@ from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.contextual.pooling import PoolConfig, Pooled, pool_words
 from firth.embed.runs.writer import CONFIG, RunWriter, new_run, settings_for, training_maker
 from firth.embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
-from firth.embed.vectors.training import run_folder, torch_threads, warn_of_little_text
+from firth.embed.vectors.training import run_folder, torch_threads
 from firth.embed.vectors.word_vectors import UNTRAINED, open_start
 from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.config import TUNING, MlmConfig, MlmTuning
@@ -120,8 +120,6 @@ def train_mlm(
         with group.first_ahead():
             opened = open_or_build(corpus)
         make_mlm_run(opened, config, run, force=force, temporary=out is None)
-        if group.is_first:
-            warn_of_little_text(opened)
         encoder = open_run(run, "cpu")
         encoder.model.to(choose_device(config.device, group.local_rank))
     if out is None:

@@ -81,7 +81,7 @@ class TrainingRequest(Generic[ConfigT]):
             if self.resamples:
                 draws = train_draws(run, corpus, config, self.resamples)
                 click.echo(f"{run}: {draws.n_draws} draws of half the {draws.unit}s, for intervals")
-        warn_of_little_text(corpus)
+        warn_of_little_text(corpus, run)
         if self.seeds is not None:
             click.echo(runs.hint())
 

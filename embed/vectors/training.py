@@ -19,7 +19,7 @@ from firth.embed.vectors.wordlist import noun_of
 if TYPE_CHECKING:  # imports numba
     from firth.corpora.store.corpus import Corpus, View
 
-_ENOUGH_TOKENS = 100_000  # of which docs/tutorial.md measures scores hardly above chance
+_ENOUGH = 20  # tokens per type; with 10, neighbors are hardly those by much text
 _PARTS = 1 << 12  # of text that are looked at together
 
 
@@ -74,12 +74,14 @@ def require_contexts(
         )
 
 
-def warn_of_little_text(corpus: "Corpus") -> None:
+def warn_of_little_text(corpus: "Corpus", run: Path) -> None:
     """Report that a text is too small to train vectors that mean something."""
-    if corpus.training_tokens < _ENOUGH_TOKENS:
+    counts = WordVectors.open(run).counts
+    if counts is not None and counts.mean() < _ENOUGH:
         note(
-            f"{corpus.path}: too little text for useful vectors: {corpus.training_tokens:,} "
-            f"training tokens; below about {_ENOUGH_TOKENS:,} scores are hardly better than chance"
+            f"{corpus.path}: too little text for useful vectors: a {noun_of(corpus)} occurs "
+            f"{counts.mean():.1f} times on average; below about {_ENOUGH} scores are hardly better "
+            "than chance"
         )
 
 
@@ -120,6 +122,6 @@ def torch_threads(threads: int | None) -> Iterator[None]:
 
 def open_trained(run: Path, corpus: "Corpus", method: str, out: str | Path | None) -> WordVectors:
     """Return the vectors of a new run: memory-mapped, or in memory without ``out``."""
-    warn_of_little_text(corpus)
+    warn_of_little_text(corpus, run)
     vectors = WordVectors.open(run)
     return vectors.in_memory(method) if out is None else vectors

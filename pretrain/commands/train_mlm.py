@@ -83,7 +83,6 @@ def _train(request: TrainingRequest[MlmConfig]) -> None:
 
     from firth.corpora.common.reporting import note
     from firth.embed.runs.writer import settings_for
-    from firth.embed.vectors.training import warn_of_little_text
     from firth.pretrain.device import choose_device
     from firth.pretrain.train import make_mlm_run
     from firth.pretrain.training.autotune import batch_rows
@@ -108,10 +107,8 @@ def _train(request: TrainingRequest[MlmConfig]) -> None:
                 click.echo(f"{run}: {KEPT}" if kept else summary(run))
                 if not kept and (shares := step_time(run)):
                     note(shares)
-        if group.is_first:
-            warn_of_little_text(corpus)
-            if runs.seeds is not None:
-                click.echo(runs.hint())
+        if group.is_first and runs.seeds is not None:
+            click.echo(runs.hint())
 
 
 def summary(run: Path) -> str:

@@ -64,8 +64,7 @@ def options_of(run):
 def said(result):
     """Return the lines of standard error except those that depend on the speed of the machine."""
     lines = [line for line in result.stderr.splitlines() if not line.startswith("training ")]
-    usual = (" would take about ", "too little text for useful vectors")
-    return [line for line in lines if not any(part in line for part in usual)]
+    return [line for line in lines if " would take about " not in line]
 
 
 # ---- files and output
@@ -85,12 +84,11 @@ def test_a_summary_has_losses_and_what_twice_the_epochs_would_take(corpus, tmp_p
         f"held-out loss {held_out}{held_out.warning}\n"
     )
     took = last["tokens"] / last["tokens_per_second"]
-    cost, little_text = result.stderr.splitlines()[-2:]
+    cost = result.stderr.splitlines()[-1]
     assert cost == (
         f"{tmp_path / 'run'}: 2 epochs took {duration(took)}; --epochs 4 would take about "
         f"{duration(2 * took)}"
     )
-    assert "corpus: too little text for useful vectors: " in little_text
     again = invoke(command, corpus, "--out", tmp_path / "short", *SMALL, "--epochs", 1)
     assert ": 1 epoch took " in again.stderr
 
