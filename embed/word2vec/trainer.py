@@ -105,9 +105,9 @@ class Trainer:
         ))  # fmt: skip
 
     def resolved_options(self) -> dict[str, Any]:
-        """Return options as this training resolves them: epochs, and a hash of ``init``."""
+        """Return options as this training resolves them: by its text, and a hash of ``init``."""
         init = None if self.init is None else init_fingerprint(self.init)
-        return {"epochs": self.epochs, "init": init}
+        return {"epochs": self.epochs, "subsample": self.config.subsample, "init": init}
 
     def with_seed(self, seed: int) -> "Trainer":
         """Return a trainer with another seed and the same text."""

@@ -70,6 +70,7 @@ const base64 = (array) => Buffer.from(array.buffer).toString("base64");
 const RUN = {
   name: "svd",
   method: "svd",
+  noun: "word",
   dim: 2,
   words: ["sea", "sun", "sand"],
   counts: [9, 5, 1],
