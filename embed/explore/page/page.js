@@ -557,7 +557,11 @@ function showDirection(run, pairs, words) {
       make("h3", {}, "Do the pairs agree?"),
       make("p", { className: "hint" }, check),
       n > 1 && make("ol", {}, ...found.pairs.map(pair)),
-      scored(`${named(words ? "Words" : "Farthest words")} on the axis, from ${names(1)} to ${names(0)}`, found.words, dot),
+      scored(
+        `${named(words ? "Words" : "Farthest words")} on the axis, from ${names(1)} to ${names(0)}`,
+        found.words,
+        dot,
+      ),
     ];
   });
 }
