@@ -247,7 +247,8 @@ class TextSettings:
     def written(self, words: Sequence[str]) -> str:
         """Return words as the text of a corpus with these settings has them, by rules.
 
-        Tokens of a pattern and characters stand without spaces, tokens of white space with them.
+        Characters and tokens of a pattern stand without spaces if :meth:`words` then returns the
+        same; tokens of white space with them.
 
         Parameters
         ----------
@@ -259,10 +260,11 @@ class TextSettings:
         str
             The text, such as ``"CC(=O)"`` of atoms.
         """
-        pattern = self.pattern or ""
-        if self.segmenter == "characters" or (pattern and not pattern.startswith("kmer:")):
-            return "".join(words)
-        return " ".join(words) if self.of_tokens else join_words(words)  # k-mers may overlap
+        if self.segmenter == "characters" or self.pattern is not None:
+            together = "".join(words)
+            return together if self.words(together) == list(words) else " ".join(words)
+        apart = self.segmenter in ("whitespace", "tokens")
+        return " ".join(words) if apart else join_words(words)
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as a JSON object.

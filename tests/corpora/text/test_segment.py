@@ -393,7 +393,9 @@ def test_empty_lines_are_part_of_the_line_before():
         ({"segmenter": "characters"}, "thecat,"),
         ({"pattern": "smiles"}, "CC(=O)Cl"),
         ({"pattern": "kmer:3"}, "ACG CGT"),
+        ({"pattern": r"\S+"}, "e4 e5 Nf3"),
         ({"segmenter": "tokens"}, "milk ( rolls"),
+        ({"segmenter": "whitespace"}, "a , b ( c )"),
     ],
 )
 def test_words_are_written_as_the_text_has_them(settings, text):
