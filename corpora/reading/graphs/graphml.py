@@ -45,7 +45,7 @@ class _Reader:
     def __init__(self, directed: bool, weighted: bool) -> None:
         self.edges = Edges()
         self._directed, self._weighted = directed, weighted
-        self._one_way = False
+        self._one_way, self._edge_default = False, "false"
         self._root = ""
         self._key = ""  # of the element that is open
         self._weight_key: str | None = None
@@ -59,11 +59,12 @@ class _Reader:
         if self._root != "graphml":
             raise ValueError(f"is XML of {self._root}; convert it to GraphML or an edge list")
         if tag == "graph":
-            self._one_way = attributes["edgedefault"] != "undirected"
+            self._edge_default = str(attributes["edgedefault"] != "undirected").lower()
         elif tag == "node":
             _ = self.edges.numbers[attributes["id"]]
         elif tag == "edge":
             self._ends, self._weight = [attributes["source"], attributes["target"]], self._default
+            self._one_way = attributes.get("directed", self._edge_default) != "false"
         elif tag in ("key", "data"):
             self._key = attributes["id" if tag == "key" else "key"]
             if attributes.get("attr.name") == "weight" and attributes.get("for") != "node":

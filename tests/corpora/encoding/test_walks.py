@@ -227,7 +227,10 @@ GRAPHML = """<graphml><key id="w" for="edge" attr.name="weight"/><graph edgedefa
         (
             "g.edg",
             {"weighted": True},
-            ["1 weight is as large as Unix times; leave times out and drop `weighted=True`"],
+            [
+                "1 weight is as large as Unix times; to read two columns, drop the third and "
+                "`weighted=True`"
+            ],
         ),
     ],
 )

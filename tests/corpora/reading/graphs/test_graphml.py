@@ -56,6 +56,17 @@ def test_an_undirected_file_has_edges_both_ways(read, edges_of, direction):
     assert undirected.tally.get("directed_edges", 0) == 2 * (direction == "directed")
 
 
+def test_an_edge_may_say_whether_it_is_directed(read, edges_of):
+    edges = (
+        '<edge source="a" target="b" directed="true"/><edge source="b" target="c"/>'
+        '<edge source="c" target="d" directed="false"/>'
+    )
+    found = read(graphml(edges), "g.graphml", directed=True)
+    ways = {("a", "b"), ("b", "c"), ("c", "b"), ("c", "d"), ("d", "c")}
+    assert set(edges_of(found)) == ways
+    assert read(graphml(edges), "g.graphml").tally == {"directed_edges": 1}
+
+
 BOMB = '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>\n<graphml>&b;</graphml>'
 SPACE = (
     "the name 'a b' contains white space, which separates tokens; replace it by _, or drop `walks` "
