@@ -62,12 +62,13 @@ def make_baselines(
     vocabulary = sorted(ranks, key=lambda word: (word not in in_all_runs, ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
     segmentation = _RunSegmentation(known, next((run.words for run in runs), _as_one))
+    one = one_hot(words, text=segmentation)
     random = random_vectors(words, _DIM, seed, text=segmentation)
     counts = _counts_of(runs, vocabulary)
     return {
-        ONE_HOT: _Baseline(one_hot(words, text=segmentation), counts),
+        ONE_HOT: _Baseline(one, counts),
         RANDOM: _RandomBaseline(random, counts),
-        POPULAR: PopularityBaseline(one_hot(words, text=segmentation), counts),
+        POPULAR: PopularityBaseline(one, counts),
     }
 
 

@@ -104,14 +104,15 @@ class NextItemTask(Task):
             return others
 
         found = find_words(vectors, self.candidates, unknown)
-        scores = {"": self._cosines(vectors, before, found)}
-        if getattr(vectors, "contexts", None) is not None:
-            scores[_CONTEXT] = self._products(vectors, before, found)
         encoder: object = encoder_of(vectors)
-        if isinstance(encoder, NextWordPredictor):
-            scores[_LM] = self._predictions(encoder, sessions)
         if isinstance(vectors, PopularityBaseline):
             scores = dict.fromkeys(("", _CONTEXT, _LM), popularity)
+        else:
+            scores = {"": self._cosines(vectors, before, found)}
+            if getattr(vectors, "contexts", None) is not None:
+                scores[_CONTEXT] = self._products(vectors, before, found)
+            if isinstance(encoder, NextWordPredictor):
+                scores[_LM] = self._predictions(encoder, sessions)
         reason = None if sessions else "no session is known"
         with ONE_THREAD:
             values = {
