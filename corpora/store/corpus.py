@@ -58,8 +58,7 @@ _TALLY_NOTES = {
     "repeated_edges": "edge[|s] [was|were] given more than once",
     "unused_weights": "weight[|s] other than 1 [was|were] not used; `weighted=True` uses [it|them]",
     "directed_edges": "directed edge[|s] [was|were] read both ways; `directed=True` reads one way",
-    "times": "weight[|s] [is|are] as large as Unix times; to read two columns, drop the third and "
-    "`weighted=True`",
+    "times": "weight[|s] [is|are] as large as Unix times; drop the column and `weighted=True`",
 }
 
 FEW_TOKENS = 1_000_000  # of sequences, of which every token gets a vector

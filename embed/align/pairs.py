@@ -70,8 +70,7 @@ def read_dictionary(path: Path, a: WordVectors, b: WordVectors) -> tuple[Pairs, 
             f"{path}: no line has a {noun_of(a)} of {a.name} and then one of {b.name}; exchange "
             "the columns, or pass other vectors"
         )
-    what = f"pairs of {path} are of {noun_of(a)}s of {a.name} and {b.name}"
-    note_join(n_known, len(rows), what)
+    note_join(n_known, len(rows), f"pairs of {path} are in {a.name} and {b.name}")
     counts = DictionaryCounts(str(path), len(rows), len(found), n_known - len(found), *unknown)
     return Pairs(*np.array(list(found), np.int64).T), counts
 

@@ -76,8 +76,7 @@ class ComparedPeriods:
         if not len(kept):
             raise SettingError(f"no frequent {self.periods.noun} has a vector in {what}")
         if missing := len(self.rows) - len(kept):
-            of = f"{missing:,} of {len(self.rows):,} {self.periods.noun}s"
-            note(f"{of} have no vector in {what}: left out")
+            note(f"{missing:,} of {len(self.rows):,} types have no vector in {what}: left out")
         return kept
 
 

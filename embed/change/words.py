@@ -256,8 +256,8 @@ def _tested(counts: np.ndarray, settings: ChangeConfig, periods: Periods) -> np.
         most = int(least.max(initial=0))
         remedy = f"pass `min_count={most}`" if most else f"they have no {periods.noun} in common"
         raise SettingError(
-            f"{', '.join(periods.names)}: no {periods.noun} occurs {settings.min_count} times in "
-            f"each; {remedy}"
+            f"no {periods.noun} occurs {settings.min_count} times in each of "
+            f"{', '.join(periods.names)}; {remedy}"
         )
     return rows
 

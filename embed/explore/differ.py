@@ -224,9 +224,7 @@ class _Compared:
         n = rows.shape[1]
         if n <= k:
             both = f"{a.name} and {b.name}"
-            raise SettingError(
-                f"{both} share {n:,} {noun_of(a)}s with vectors, too few for k = {k}"
-            )
+            raise SettingError(f"{both} share {n:,} {noun_of(a)}s with vectors: too few for k={k}")
         units = [unit_matrix(v.matrix, r) for v, r in zip((a, b), rows, strict=True)]
         counts = [
             None if v.counts is None else np.asarray(v.counts)[r]

@@ -117,7 +117,7 @@ def estimate_nplm(corpus: Corpus, config: NplmConfig) -> Estimate:
 def open_text(corpus: Corpus, config: NplmConfig) -> TrainingText:
     """Open the training text and choose the vocabulary."""
     view = corpus.view(min_count=config.min_count, punctuation="drop", boundary="paragraph")
-    require_contexts(view, corpus)
+    require_contexts(view, corpus.path)
     return TrainingText(view, view.words, view.counts)
 
 

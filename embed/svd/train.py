@@ -302,10 +302,8 @@ def make_svd_run(
         else:
             vectors, n_alone = _vectors_of_pieces(corpus, config, view.words[:n_words], run.path)
         if n_alone:
-            noun = corpus.text.noun
-            have = f"1 {noun} has" if n_alone == 1 else f"{n_alone} {noun}s have"
-            lacks = "context words" if config.pieces is None else "pieces with contexts"
-            note(f"{corpus.path}: {have} no {lacks} and a zero vector")
+            lacks = "contexts" if config.pieces is None else "pieces with contexts"
+            note(f"{corpus.path}: {n_alone:,} of {n_words:,} types have no {lacks}: zero vectors")
         words, tokens = view.words[:n_words], view.counts[:n_words]
         if config.best:
             assert config.dim is not None

@@ -14,7 +14,6 @@ from firth.corpora.common.reporting import note
 from firth.corpora.common.system import temporary_folder
 from firth.corpora.common.threads import thread_count
 from firth.embed.vectors.word_vectors import WordVectors, some_words
-from firth.embed.vectors.wordlist import noun_of
 
 if TYPE_CHECKING:  # imports numba
     from firth.corpora.store.corpus import Corpus, View
@@ -39,7 +38,7 @@ def nothing_together(
 
 
 def require_contexts(
-    view: "View", corpus: "Corpus", *, keep: np.ndarray | None = None, subsample: float = 0,
+    view: "View", name: object, *, keep: np.ndarray | None = None, subsample: float = 0,
     passes: int = 1,
 ) -> None:  # fmt: skip
     """Raise if no two words can be learned from; report the words that never have a context.
@@ -59,18 +58,17 @@ def require_contexts(
                 squares = np.add.reduceat(kept, starts) ** 2 - np.add.reduceat(kept**2, starts)
                 pairs += passes * float(squares.sum()) / 2
     if n_words < 2 or not has_context.any():
-        raise nothing_together(corpus.path, n_words, view.boundary, what=noun_of(corpus))
+        raise nothing_together(name, n_words, view.boundary)
     if keep is not None and pairs < 1:
         raise NothingCountedError(
-            f"`subsample={subsample:g}` leaves no two {noun_of(corpus)}s of a {view.boundary} of "
-            f"{corpus.path} to learn from; pass a larger `subsample`"
+            f"`subsample={subsample:g}` leaves no two types of a {view.boundary} of {name} to "
+            "learn from; pass a larger `subsample`"
         )
     alone = np.flatnonzero((view.counts > 0) & ~has_context)
     if len(alone):
         note(
-            f"{corpus.path}: {len(alone):,} of {n_words:,} {noun_of(corpus)}s are never in a "
-            f"{view.boundary} with another, so nothing is learned of them: "
-            f"{some_words(view.words, alone)}"
+            f"{name}: {len(alone):,} of {n_words:,} types are never in a {view.boundary} with "
+            f"another, so nothing is learned of them: {some_words(view.words, alone)}"
         )
 
 
@@ -79,9 +77,8 @@ def warn_of_little_text(corpus: "Corpus", run: Path) -> None:
     counts = WordVectors.open(run).counts
     if counts is not None and counts.mean() < _ENOUGH:
         note(
-            f"{corpus.path}: too little text for useful vectors: a {noun_of(corpus)} occurs "
-            f"{counts.mean():.1f} times on average; below about {_ENOUGH} scores are hardly better "
-            "than chance"
+            f"{corpus.path}: too little text for useful vectors: {counts.mean():.1f} tokens of a "
+            f"type on average; below about {_ENOUGH} scores are hardly better than chance"
         )
 
 

@@ -123,7 +123,7 @@ def build_trainer(corpus: Corpus, config: Word2VecConfig, tuning: Tuning = TUNIN
         subsample = default_subsample(corpus.text.of_tokens)
     config = dataclasses.replace(config, epochs=epochs, subsample=subsample)
     keep = keep_limits(text.counts, subsample) / WHOLE if subsample else None
-    require_contexts(text.view, corpus, keep=keep, subsample=subsample, passes=epochs)
+    require_contexts(text.view, corpus.path, keep=keep, subsample=subsample, passes=epochs)
     plan = None if config.engine == "gensim" else make_plan(text.counts, config)
     rounds = choose_rounds(text.counts, plan, tuning) if plan and config.deterministic else None
     return Trainer(

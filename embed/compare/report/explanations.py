@@ -28,9 +28,9 @@ METHODS = {
 }
 
 
-def skill(task: str) -> str:
+def skill(task: str, noun: str = "word") -> str:
     """Return what a run is good at if it scores high in a task."""
-    return task_class(task).skill if task in KINDS else task
+    return task_class(task).skill.replace("words", f"{noun}s") if task in KINDS else task
 
 
 def meaning(task: str, metric: str) -> str:

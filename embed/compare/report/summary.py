@@ -32,8 +32,7 @@ def summarize(document: Mapping[str, Any], noun: str = "word") -> list[str]:
     places: dict[tuple[str, str], dict[str, list[str]]] = {}
     for (task, dataset, _), groups in sets.items():
         for claim in _claims(groups, runs):
-            of_task = skill(task).replace("words", f"{noun}s")
-            places.setdefault(claim, {}).setdefault(of_task, []).append(dataset)
+            places.setdefault(claim, {}).setdefault(skill(task, noun), []).append(dataset)
     where = (
         _listed(f"{what} ({', '.join(found)})" for what, found in named.items())
         for named in places.values()

@@ -17,7 +17,7 @@ from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.inputs.baselines import PopularityBaseline
 from firth.embed.compare.inputs.encoder_access import encoder_of
-from firth.embed.compare.inputs.lookup import FoundWords, find_words, raw_rows
+from firth.embed.compare.inputs.lookup import find_words, raw_rows
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.protocols import NextWordPredictor, StaticVectors
@@ -104,13 +104,14 @@ class NextItemTask(Task):
             return others
 
         found = find_words(vectors, self.candidates, unknown)
+        places = found.places(self.candidates)
         encoder: object = encoder_of(vectors)
         if isinstance(vectors, PopularityBaseline):
             scores = dict.fromkeys(("", _CONTEXT, _LM), popularity)
         else:
-            scores = {"": self._cosines(vectors, before, found)}
+            scores = {"": self._cosines(vectors, before, places, found.composed)}
             if getattr(vectors, "contexts", None) is not None:
-                scores[_CONTEXT] = self._products(vectors, before, found)
+                scores[_CONTEXT] = self._products(vectors, before, places)
             if isinstance(encoder, NextWordPredictor):
                 scores[_LM] = self._predictions(encoder, sessions)
         reason = None if sessions else "no session is known"
@@ -148,13 +149,14 @@ class NextItemTask(Task):
         parts = np.ones(len(columns)), columns, offsets_of(map(len, sessions))
         return scipy.sparse.csr_matrix(parts, shape=(len(sessions), len(self.candidates)))
 
-    def _cosines(self, vectors: StaticVectors, before: Any, found: FoundWords) -> _Scores:
+    def _cosines(
+        self, vectors: StaticVectors, before: Any, places: np.ndarray, composed: Any
+    ) -> _Scores:
         """Return the cosines of sessions' mean vectors with all items; 0 of those without one."""
         import scipy.sparse
 
-        places = found.places(self.candidates)
         known = scipy.sparse.diags((places >= 0).astype(np.float64)).tocsr()
-        rows = known @ raw_rows(vectors, np.maximum(places, 0), found.composed)
+        rows = known @ raw_rows(vectors, np.maximum(places, 0), composed)
         units, means = unit_length(rows), unit_length(before @ rows)
 
         def cosines(part: slice) -> np.ndarray:
@@ -163,9 +165,8 @@ class NextItemTask(Task):
 
         return cosines
 
-    def _products(self, vectors: Any, before: Any, found: FoundWords) -> _Scores:
+    def _products(self, vectors: Any, before: Any, places: np.ndarray) -> _Scores:
         """Return products of sessions' mean vectors with context vectors; -inf without one."""
-        places = found.places(self.candidates)
         has = (places >= 0) & (places < len(vectors.contexts))
         rows = np.where(has, places, 0)
         words = np.where(has[:, None], raw_rows(vectors, rows), 0)

@@ -227,10 +227,7 @@ GRAPHML = """<graphml><key id="w" for="edge" attr.name="weight"/><graph edgedefa
         (
             "g.edg",
             {"weighted": True},
-            [
-                "1 weight is as large as Unix times; to read two columns, drop the third and "
-                "`weighted=True`"
-            ],
+            ["1 weight is as large as Unix times; drop the column and `weighted=True`"],
         ),
     ],
 )

@@ -104,7 +104,7 @@ def test_two_runs_are_compared_by_their_vectors(runs, capsys, tmp_path):
     config = ChangeConfig(route="procrustes", min_count=3)
     with firth.show_progress():
         found = word_changes(*runs, config, out=tmp_path / "out")
-    assert "1 of 13 words have no vector in a run: left out" in capsys.readouterr().err
+    assert "1 of 13 types have no vector in a run: left out" in capsys.readouterr().err
     words = found.table.words
     assert sorted(words) == sorted(f"w{n}" for n in range(12))
     rows = [rows_of(WordVectors.open(run), words).astype(np.float64) for run in runs]

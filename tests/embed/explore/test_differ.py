@@ -356,9 +356,9 @@ def test_few_documents_are_too_few_for_chance(tmp_path):
 @pytest.mark.parametrize(
     ("b", "options", "message"),
     [
-        (SECOND, {"k": 3}, "first and second share 3 words with vectors, too few for k = 3"),
+        (SECOND, {"k": 3}, "first and second share 3 words with vectors: too few for k=3"),
         (WordVectors(["z"], np.ones((1, 2), np.float32), name="z"), {"k": 1},
-         "first and z share 0 words with vectors, too few for k = 1"),
+         "first and z share 0 words with vectors: too few for k=1"),
         (FIRST, {}, "first: is compared with itself; pass two runs"),
         (SECOND, {"k": 0}, "k must be at least 1, got 0"),
         (SECOND, {"permutations": -1}, "`permutations` must be at least 0, got -1"),
@@ -398,7 +398,7 @@ def test_the_command_prints_a_table_with_the_reason_for_the_lack_of_p(saved):
         f"no p: {saved[0]}: only svd, skipgram, cbow are trained again",
     ]
     assert refusal("differ", *saved, "-k", 9) == (
-        f"{saved[0]} and {saved[1]} share 3 words with vectors, too few for k = 9"
+        f"{saved[0]} and {saved[1]} share 3 words with vectors: too few for k=9"
     )
 
 

@@ -55,7 +55,7 @@ def test_files_of_which_few_words_are_in_the_vocabulary_give_a_note(tmp_path, ca
     file.write_text("\n".join(lines))
     with firth.show_progress():
         align_vectors(named, named, AlignConfig(), dictionary=file)
-    assert f"3 of the 40 pairs of {file} are of words of a and a{CAUSE}" in capsys.readouterr().err
+    assert f"3 of the 40 pairs of {file} are in a and a{CAUSE}" in capsys.readouterr().err
     file.write_text("w0 w1 w2\n" + "\n".join(lines[3:]))
     with firth.show_progress():
         refine_vectors(named, related=file)

@@ -386,7 +386,7 @@ def test_small_corpora_are_trained_on(method, deterministic, lines, options, tmp
         ),
         (
             ["a b c d"] * 99, {"subsample": 1e-12},
-            "`subsample=1e-12` leaves no two words of a paragraph of ",
+            "`subsample=1e-12` leaves no two types of a paragraph of ",
         ),
     ],
     ids=["a word a line", "subsampling"],
@@ -403,7 +403,7 @@ def test_words_without_a_context_are_named(tmp_path, capsys):
     text = corpus_of(tmp_path, ["a b c", "d", "a d", "e", "f"])
     train(text, tmp_path / "run", "skipgram")
     assert (
-        "2 of 6 words are never in a paragraph with another, so nothing is learned of them: e, f\n"
+        "2 of 6 types are never in a paragraph with another, so nothing is learned of them: e, f\n"
     ) in capsys.readouterr().err
 
 
