@@ -106,10 +106,11 @@ class NextItemTask(Task):
         found = find_words(vectors, self.candidates, unknown)
         places = found.places(self.candidates)
         encoder: object = encoder_of(vectors)
+        scores: dict[str, _Scores] = {}
         if isinstance(vectors, PopularityBaseline):
             scores = dict.fromkeys(("", _CONTEXT, _LM), popularity)
         else:
-            scores = {"": self._cosines(vectors, before, places, found.composed)}
+            scores[""] = self._cosines(vectors, before, places, found.composed)
             if getattr(vectors, "contexts", None) is not None:
                 scores[_CONTEXT] = self._products(vectors, before, places)
             if isinstance(encoder, NextWordPredictor):
