@@ -256,7 +256,10 @@ def clear_partial(partial: Path, *kept: str) -> None:
 
 
 def resumes(out: Path, maker: Mapping[str, Any], *, force: bool, resume: str | None) -> bool:
-    """Return whether an interrupted artifact would be resumed; raise if it is another work."""
+    """Return whether an artifact that an interrupted process left would be resumed.
+
+    Raise if another command left it, or the same one with other settings.
+    """
     partial = artifact_paths(out)[1]
     maker = json.loads(json.dumps(maker))
     begun = (partial / MAKER).is_file()

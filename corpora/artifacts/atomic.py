@@ -49,7 +49,10 @@ def atomic_output(out: Path, force: bool, may_replace: Sequence[str] = ()) -> It
 
 
 def refuse_overwrite(out: Path, force: bool, may_replace: Sequence[str] = ()) -> None:
-    """Raise if ``out`` cannot be made, or exists; ``force`` permits ``may_replace`` files."""
+    """Raise if ``out`` exists, or cannot be made.
+
+    ``force`` permits files, and folders of ``may_replace`` files.
+    """
     if not out.exists():
         refuse_unwritable(out)
         return

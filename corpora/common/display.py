@@ -57,7 +57,10 @@ def html_table(
     legend: Iterable[str] = (),
     right: Sequence[str] = (),
 ) -> str:
-    """Return an HTML table, with lines below it, all escaped; ``right`` columns align so."""
+    """Return an HTML table, with lines below it, all escaped; floats have four digits.
+
+    Numbers align right, and so do the columns ``right``.
+    """
     parts = ["<table>"]
     if caption:
         parts.append(f"<caption>{escape(caption)}</caption>")

@@ -96,7 +96,11 @@ def require_out(out: Path | None, dry_run: bool) -> None:
 
 
 def extrapolated(sizes: Sequence[float], values: Sequence[float], at: float) -> float:
-    """Extrapolate a growth that slows down, as a parabola through the logarithms does."""
+    """Extrapolate a growth that slows down, as a parabola through the logarithms does.
+
+    Its slope goes on falling as it does from point to point, down to 0. Between the points the
+    growth is that of a power.
+    """
     import numpy as np
 
     x, y = np.log(np.asarray(sizes, float)), np.log(np.asarray(values, float))

@@ -47,7 +47,10 @@ def encode_parts(
     part_bytes: int,
     block_bytes: int,
 ) -> Iterator[Encoded]:
-    """Encode parts of the files by tasks; yield their blocks in order, and fill ``records``."""
+    """Encode parts of the files by tasks and yield their blocks in order.
+
+    ``records`` gets the findings of each file; all tables are in the store after the last block.
+    """
     parts = _divide(files, request, part_bytes, block_bytes)
     complete: dict[int, tuple[dict[str, Any], Future[None]]] = {}
     following = 0

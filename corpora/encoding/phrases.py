@@ -116,7 +116,10 @@ def _count_pairs(
     n_threads: int,
     memory: int,
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Count adjacent words in sentences; return pairs, their counts, and the sum of all."""
+    """Count adjacent words in sentences; return pairs, their counts, and the number of all pairs.
+
+    Pairs are counted for ranges of first words, each in one reading of the text.
+    """
     # counts: int64 (n_types,); breaks: bool (n_types,)
     # returns int32 (2, n) and int64 (n,) of pairs with ``min_count`` occurrences or more
     n_workers = max(1, min(n_threads, memory // (8 * len(counts))))
@@ -165,7 +168,10 @@ def _count_range(
 def join_phrases(
     directories: Sequence[Path], trie: Trie, n_types: int, threads: ThreadPoolExecutor
 ) -> tuple[list[int], np.ndarray]:
-    """Replace phrases in all shards by their nodes; return tokens by shard, and counts of nodes."""
+    """Replace the phrases in all shards by their nodes.
+
+    Returns the tokens of each shard, and how often each node of the trie occurs, int64 (n_edges,).
+    """
     work = partial(_join_shard, edges=trie.sorted_edges(n_types), is_phrase=trie.is_phrase)
     sizes, n_joined = [], np.zeros(len(trie.words), dtype=np.int64)
     for size, joined in threads.map(work, directories):

@@ -87,7 +87,10 @@ def encode_blocks(
     parsers: Executor,
     block_bytes: int,
 ) -> Iterator[Encoded]:
-    """Encode blocks on threads and yield them in order; ``parsers`` do slow parsing."""
+    """Encode blocks on threads and yield them in order; ``parsers`` do slow parsing.
+
+    All tables are in the store after the last block.
+    """
     pool, waiting = TablePool(request, store), deque[tuple[int, Future[Encoded]]]()
     most = most_at_once(request.options, block_bytes)
     for raw in raws:

@@ -11,7 +11,11 @@ from firth.corpora.store.manifest import read_manifest
 
 
 def up_to_date(out: Path, request: Request) -> bool:
-    """Return whether the corpus at a path has the settings and sources of a request."""
+    """Return whether the corpus at a path has the settings and sources of a request.
+
+    It may keep text without being asked to. Sources are compared by size and time, or else by
+    content; standard input always differs.
+    """
     if not is_corpus(out):
         return False
     try:

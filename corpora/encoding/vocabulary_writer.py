@@ -50,7 +50,11 @@ class TypeRuns(ArrayWriters):
             self._orders[table] = order
 
     def merge(self, directory: Path, max_types: int | None) -> dict[Hashable, np.ndarray]:
-        """Write vocabulary arrays but document counts; return the final ids of each table."""
+        """Write the vocabulary arrays, except document counts, keeping the most frequent types.
+
+        Returns for each table the final ids of its types. All types beyond ``max_types`` become
+        PRUNED, the last entry.
+        """
         self.close()
         text, offsets, counts = (
             open_array(self.directory, name)

@@ -36,7 +36,10 @@ def line_of(data: bytes, offset: int, first_line: int) -> int:
 
 
 def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tuple[bytes, int]:
-    """Check that whole lines are UTF-8 without NULs; return them and how many were replaced."""
+    """Check that whole lines are UTF-8 without NULs; return them and the number of bytes replaced.
+
+    ``errors`` is ``strict``, which raises UnreadableError with the line number, or ``replace``.
+    """
     nul = data.find(b"\0")
     if nul < 0 and _is_utf8(data):
         return data, 0

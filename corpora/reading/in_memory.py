@@ -46,7 +46,10 @@ _KINDS = (
 def as_files(
     source: TextSource, read: ReadOptions | None, text: str | None, keep: Iterable[str]
 ) -> Iterator[tuple[Files, ReadOptions]]:
-    """Yield the files of a source, and options with fields of the text and to keep."""
+    """Yield the files of a source, and options with the field of the text and the fields to keep.
+
+    Text in memory is in a temporary file, which has the name of the object's type.
+    """
     read = _with_fields(read or ReadOptions(), text, keep)
     files = paths_of(source)
     if files is not None:
@@ -257,7 +260,10 @@ def _line(record: dict[str, Any], where: str) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of NumPy or pandas as one of Python, with whole floats as int."""
+    """Return a value of NumPy or pandas as one of Python; None if it is missing.
+
+    A whole number loses its point, which a column with missing numbers gives it.
+    """
     value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
     is_nan = isinstance(value, float) and value != value
     if isinstance(value, float) and value.is_integer():

@@ -45,7 +45,11 @@ def text_blocks(
 
 
 def parse_text(raw: RawBlock) -> TextBlock:
-    """Split plain text into documents; blank lines are empty paragraphs or dropped."""
+    """Split plain text into documents.
+
+    Blank lines are dropped, except that in one-document files they are empty paragraphs. In
+    wrapped text, line ends inside paragraphs become spaces.
+    """
     data, counts = raw.checked()
     data = with_line_end(data)
     if any(map(_AFTER_AMPERSAND.match, data.split(b"&")[1:])):  # decoding takes longer

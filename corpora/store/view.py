@@ -182,7 +182,10 @@ def choose_words(
     documents: Documents,
     keep: Sequence[str],
 ) -> tuple[np.ndarray, list[str], np.ndarray]:
-    """Return the types, missing words and counts of a view: the frequent first, ties by id."""
+    """Return the types, missing words and counts of a view, with arguments as in Corpus.view.
+
+    The most frequent types come first, ties by id, then ``-1 - n`` for missing word n.
+    """
     # returns types: int64 (V,); counts: int64 (V,)
     vocabulary = stored.vocabulary
     counts = stored.count_types(documents)

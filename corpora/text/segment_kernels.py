@@ -175,7 +175,10 @@ def read_character(text, position):
 
 @compiled
 def _joins(text, position, stop, code, before, neighbors):
-    """Return whether a joiner, which ends at ``position``, changes how letters look."""
+    """Return whether a joiner, which ends at ``position``, changes how letters look.
+
+    It is between two letters of a script with joiners, or ZWJ after a virama.
+    """
     if (code != ZWNJ and code != ZWJ) or not before & JOINING:
         return False
     if code == ZWJ and before & VIRAMA:

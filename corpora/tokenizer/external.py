@@ -48,7 +48,10 @@ class ExternalTokenizer:
         return max(self._library.get_vocab(with_added_tokens=True).values(), default=-1) + 1
 
     def split(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return ids and offsets of the pieces of words, each as if after a space."""
+        """Return ids and offsets of the pieces of words, each as if after a space.
+
+        A word without pieces gets the unknown piece, or piece 0 if there is none.
+        """
         # ids: int64 (n_pieces,); offsets: int64 (n_words + 1,)
         ids, lengths = self._split(words)
         fallback = 0 if self._unknown is None else self._unknown

@@ -63,7 +63,11 @@ class Measurement:
         return min(n_items, int(np.count_nonzero(np.bincount(shared.ravel()))))
 
     def part(self, section: str, inside: np.ndarray) -> "Measurement":
-        """Return the same metric on one section; undefined if no item is left."""
+        """Return the same metric on one section; undefined if no item is left.
+
+        Counts of composed and zero items, ``p`` and ``coverage`` are dropped: they are those of
+        the whole.
+        """
         # inside: bool (n_items,)
         chosen = inside[self.items]
         empty = not chosen.any()

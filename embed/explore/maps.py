@@ -53,7 +53,11 @@ def plane(units: np.ndarray) -> np.ndarray:
 
 
 def umap_places(units: np.ndarray, tell: Callable[[float, float], None]) -> np.ndarray:
-    """Return the places of unit vectors by UMAP (McInnes et al. 2018), or from the cache."""
+    """Return the places of unit vectors by UMAP (McInnes, Healy and Melville 2018).
+
+    They depend on the vectors alone, and are kept in the cache. ``tell`` receives the rounds
+    that are done, and of how many.
+    """
     # units: float32 (n, D); returns float32 (n, 2)
     require_umap()
     if len(units) <= _NEIGHBORS:

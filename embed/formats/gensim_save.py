@@ -43,7 +43,11 @@ def read_gensim(path: Path) -> WordVectors:
 
 
 def write_gensim(vectors: WordVectors, out: Path, force: bool) -> None:
-    """Write vectors for ``gensim.models.KeyedVectors.load``, and our word list beside them."""
+    """Write vectors for ``gensim.models.KeyedVectors.load``, and our word list beside them.
+
+    Writes ``out``, ``out.vectors.npy`` and ``out.vocabulary.tsv``; ``out`` is renamed into place
+    last.
+    """
     words = list(vectors.vocabulary)
     refuse_unwritable(words, "gensim", gaps="")
     missing = ArtifactError("format gensim needs gensim; pip install gensim")

@@ -56,7 +56,10 @@ def parse_rows(buffer, spans, numbers, hard):
 
 @compiled
 def parse_number(buffer, position):
-    """Parse one decimal number; return (end, whether the value is exact, value)."""
+    """Parse one decimal number; return (end, whether the value is exact, value).
+
+    The end equals the start if the token is not a number.
+    """
     # buffer: uint8 (n_bytes,)
     start = position
     negative = buffer[position] == ord("-")

@@ -32,7 +32,10 @@ def unit_starts(offsets: np.ndarray) -> np.ndarray:
 def batches(
     text: TrainingText, epoch: int, config: NplmConfig, start: int = 0
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield windows and words to predict of an epoch, from the batch ``start`` on."""
+    """Yield windows and words to predict of an epoch, from the batch ``start`` on.
+
+    Shards come in order, the words of each in an order that depends on seed, epoch and shard.
+    """
     # yields int64 (B, width) and int64 (B,)
     size = config.batch
     for shard, (rows, offsets) in enumerate(text.shards()):

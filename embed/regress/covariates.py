@@ -123,7 +123,11 @@ class Covariates:
         return found
 
     def clusters_of(self, places: np.ndarray, clusters: np.ndarray) -> list[int]:
-        """Return in how many clusters each column is not 0, or at its reference level."""
+        """Return in how many clusters each column is not 0, or a field at its reference level.
+
+        That is the smallest of these numbers: none of them may be small. A number with two values
+        is as two levels.
+        """
         counts = []
         for column, names in zip(self.design().T, self._fields_of, strict=True):
             parts = [column != 0]

@@ -151,7 +151,10 @@ class TrainedDraws:
         return cosines
 
     def vectors(self, row: int) -> np.ndarray:
-        """Return a word's unit vectors in each draw, turned as the run; NaN if missing."""
+        """Return the unit vectors of a word in each draw, in the coordinates of the run.
+
+        They are NaN where a draw lacks the word.
+        """
         # returns float32 (J, D)
         units = (_units(codes, np.array([row]))[0] for codes in self._codes)
         return np.array([unit @ by for unit, by in zip(units, self._rotations, strict=True)])

@@ -66,7 +66,11 @@ class StudyFolder:
         self._write({"asked": wanted})
 
     def reuse_choices(self, requested: Study, corpus: str) -> Study:
-        """Return the study with earlier choices, except of sets, whose inputs have not changed."""
+        """Return the study with earlier choices whose inputs have not changed.
+
+        ``corpus`` is the fingerprint of the corpus. Evaluation sets are chosen anew, since some may
+        not have been there.
+        """
         previous_json = self.record.get("settled_for")
         if previous_json is None or self.record.get("corpus") != corpus:
             return requested
@@ -107,7 +111,11 @@ class StudyFolder:
         return bool(seal and seal != recorded.get(_REPLACES) and _is_intact(run, force))
 
     def start_step(self, out: Path, wanted: Mapping[str, Any]) -> bool:
-        """Record a step before it starts; return whether it overwrites what another one made."""
+        """Record a step before it starts; return whether it overwrites what another one made.
+
+        If it is killed, partial output is its own, and the old output, identified by its seal, is
+        outdated.
+        """
         recorded, seal = self.record["steps"].get(out.name), _seal(artifact_paths(out)[0])
         self.write_step(out.name, {**wanted, _REPLACES: seal})
         if recorded is None:

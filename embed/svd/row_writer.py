@@ -10,7 +10,11 @@ from firth.embed.svd.scratch import map_unnamed
 
 
 class RowWriter:
-    """Collects a sparse matrix by rows; beyond ``limit`` entries in unnamed files on disk."""
+    """Collects a sparse integer matrix, one range of rows at a time.
+
+    Up to ``limit`` entries stay in memory. The disk files are unnamed, so they are removed when
+    the process ends or is killed.
+    """
 
     def __init__(
         self, dtype: Any, max_entries: int, limit: int, directory: Path | None = None

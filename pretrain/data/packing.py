@@ -162,7 +162,10 @@ def max_rows(n_pieces: int, n_units: int, sequence_length: int) -> int:
 def _packed_parts(
     view: "View", pieces: "Pieces", sequence_length: int, cluster_ends: list[np.ndarray] | None
 ) -> Iterator[np.ndarray]:
-    """Pack each shard; yield slots of full rows, and append those at which clusters end."""
+    """Pack shard by shard, yielding the slots of full rows, uint16 or int32 (n * T,).
+
+    Appends the slots at which the view's clusters end, of each shard, unless it is None.
+    """
     piece_ids, piece_offsets = pieces.split(view.words)
     lengths = np.diff(piece_offsets)
     dtype = np.uint16 if len(pieces) <= 1 << 16 else np.int32

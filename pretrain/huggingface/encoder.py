@@ -87,7 +87,11 @@ class HuggingFaceMaskedLM(MaskedPieceEncoder, HuggingFaceEncoder):
 
 
 def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
-    """Open the encoder of a Hugging Face folder, without downloads or remote code."""
+    """Open the encoder of a Hugging Face folder, without downloads or remote code.
+
+    Returns a :class:`HuggingFaceMaskedLM` if it is a masked language model, and the encoder of an
+    encoder-decoder model.
+    """
     folder = Path(folder)
     chosen = choose_device(device)
     pieces = ExternalTokenizer(folder / TOKENIZER)

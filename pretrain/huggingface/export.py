@@ -42,7 +42,11 @@ tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
 
 
 def write_huggingface(run: Path, folder: Path) -> str:
-    """Write a run for ``AutoModelForMaskedLM``, or ``CausalLM``, and ``AutoTokenizer``."""
+    """Write a run for ``AutoModelForMaskedLM`` and ``AutoTokenizer``; return a short description.
+
+    A causal run is for ``AutoModelForCausalLM``, and its tokenizer adds no [SEP] behind a prompt.
+    Logits are the run's up to rounding, and the tokenizer gives the same ids for raw text.
+    """
     shape = encoder_config(run)
     load_pieces(run, shape)  # to check it
     if reason := layout_problem(shape) or _segmentation_problem(run):

@@ -148,7 +148,10 @@ class MaskedLanguageModel(nn.Module):
         return final
 
     def states(self, rows: Rows, *, layers: int | None = None) -> list[Tensor]:
-        """Return the states after the embeddings and each of ``layers`` blocks, and the norm."""
+        """Return the states after the embeddings and after each block, up to ``layers`` blocks.
+
+        The last of all is after the final norm, if there is one.
+        """
         # returns list of float32 (B, T, D)
         inputs = self.core.attention_inputs(rows)
         found = [self.core.first_states(self.embed(rows))]

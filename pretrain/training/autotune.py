@@ -209,7 +209,10 @@ def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
 def _fastest(
     timer: StepTimer, candidates: list[StepSettings], *, needed: bool
 ) -> tuple[StepSettings, float | None]:
-    """Return the fastest of ``candidates``, simplest first, and its seconds per step."""
+    """Return the fastest of ``candidates``, simplest first, and its seconds per step.
+
+    The seconds are None if nothing was measured: one candidate, and no time ``needed``.
+    """
     if len(candidates) == 1 and not needed and timer.device.type == "cpu":
         return candidates[0], None
     best, best_seconds = _fit_micro_batch(timer, candidates[0])

@@ -45,7 +45,11 @@ def find_words(
     *,
     phrases: bool = False,
 ) -> FoundWords:
-    """Look up words as an evaluation set spells them."""
+    """Look up words as an evaluation set spells them.
+
+    A text is known if the vectors' segmentation leaves one word with a vector or, with ``phrases``,
+    several. Unknown ones get the ``zero`` or ``mean`` vector, if that is asked for.
+    """
     search = _Search(vectors)
     rows = {text: search.word(text) for text in dict.fromkeys(texts)}
     if phrases:

@@ -66,7 +66,11 @@ class ReportParts:
 def choose_words(
     runs: Sequence[StaticVectors], sets: Sequence[Iterable[str]], n_words: int = N_WORDS
 ) -> list[str]:
-    """Choose words, from frequent to rare: two thirds of the sets, the others frequent ones."""
+    """Choose words to show by default, evenly spaced from frequent to rare.
+
+    Two thirds are words of the sets in turn, the rest any of the 5,000 most frequent shared words,
+    without function words, short ASCII words and zero vectors.
+    """
     shared = shared_words(runs, _SHARED)
     likely = [word for word in shared[_FUNCTION_WORDS:] if _is_word(word)]
     common = [word for word in likely or shared if all(has_direction(run, word) for run in runs)]

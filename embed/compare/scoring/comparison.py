@@ -28,7 +28,11 @@ def compare_vectors(
     chosen: Mapping[str, Chosen] | None = None,
     starts: Collection[str] = (),
 ) -> Comparison:
-    """Score runs, then one-hot and random vectors, and test the difference of every pair."""
+    """Score runs, then one-hot and random vectors, and test the difference of every pair.
+
+    ``groups`` names runs that differ only in the seed; runs with ``fingerprints`` are cached;
+    ``starts`` are tested as baselines are, apart from the other runs.
+    """
     texts = [text for task in tasks for text in task.texts()]
     limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())
     baselines = {}

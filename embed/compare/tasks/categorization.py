@@ -78,7 +78,10 @@ class CategorizationTask(WordTask):
 def cluster_words(
     units: Any, n_clusters: int, key: Sequence[int], starts: int = STARTS
 ) -> np.ndarray:
-    """Cluster unit vectors by k-means from several k-means++ starts; return every clustering."""
+    """Cluster unit vectors by k-means from several k-means++ starts; return every clustering.
+
+    Each start has its own random stream, by ``key`` and its number.
+    """
     # units: float64 (n, D), dense or CSR; returns int64 (starts, n)
     import warnings
 

@@ -155,7 +155,10 @@ class AnalogyTask(Task):
     def _look_up(
         self, vectors: StaticVectors, unknown: str
     ) -> tuple[FoundWords, np.ndarray, np.ndarray, list[np.ndarray]]:
-        """Look up all words; also return rows of each line's word, answer and answers."""
+        """Look up all words; also return the rows of each line.
+
+        These are of its word, of its first answer, and of all its answers that are candidates.
+        """
         found, lines = find_words(vectors, self.texts(), unknown), self._pairs.lines
         words = found.places(line.word for line in lines)
         firsts = found.places(line.answers[0] for line in lines)

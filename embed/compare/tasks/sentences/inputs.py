@@ -72,7 +72,10 @@ def static_sentences(vectors: StaticVectors, sentences: Sequence[Sequence[str]])
 def state_sentences(
     encoder: ContextualEncoder, sentences: Sequence[Sequence[str]], layer: int
 ) -> SentenceInputs:
-    """Encode words in their sentences; every token has a row."""
+    """Encode words in their sentences; every token has a row.
+
+    Memory: the states of all words once, and those of some 30,000 words.
+    """
     offsets = offsets_of(map(len, sentences))
     table: np.ndarray | None = None
     for start, states in encode_in_blocks(encoder, sentences, [layer]):
