@@ -68,10 +68,10 @@ class NextItemTask(Task):
         sessions = [row.text.split() for row in rows]
         if max(map(len, sessions)) < 2:
             raise SourceError(f"{path}: no session has two items; write one session in each line")
-        several = [session for session in sessions if len(session) > 1]
-        if short := len(sessions) - len(several):
+        asking = [session for session in sessions if len(session) > 1]
+        if short := len(sessions) - len(asking):
             note(f"{path}: {short:,} of {len(sessions):,} sessions have one item: left out")
-        return cls(set_name(path), several)
+        return cls(set_name(path), asking)
 
     def items(self) -> Sequence[Sequence[str]]:
         """Return the sessions."""
@@ -96,36 +96,49 @@ class NextItemTask(Task):
         sessions = [self.sessions[item] for item in chosen.tolist()]
         before = self._counts([session[:-1] for session in sessions])
         answers = self._numbers([session[-1] for session in sessions])
-        popular = np.bincount(self._numbers([i for s in self.sessions for i in s])).astype(float)
-
-        def popularity(part: slice) -> np.ndarray:
-            others = popular - before[part].toarray()
-            others[np.arange(len(others)), answers[part]] -= 1
-            return others
-
-        found = find_words(vectors, self.candidates, unknown)
-        places = found.places(self.candidates)
-        encoder: object = encoder_of(vectors)
-        scores: dict[str, _Scores] = {}
-        if isinstance(vectors, PopularityBaseline):
-            scores = dict.fromkeys(("", _CONTEXT, _LM), popularity)
+        is_popularity = isinstance(vectors, PopularityBaseline)
+        if is_popularity:
+            scores = {"": self._popularity(before, answers)}
         else:
-            scores[""] = self._cosines(vectors, before, places, found.composed)
-            if getattr(vectors, "contexts", None) is not None:
-                scores[_CONTEXT] = self._products(vectors, before, places)
-            if isinstance(encoder, NextWordPredictor):
-                scores[_LM] = self._predictions(encoder, sessions)
+            scores = self._scores(vectors, sessions, before, unknown)
         reason = None if sessions else "no session is known"
         with ONE_THREAD:
             values = {
                 prefix: _values(*self._ranks(of_prefix, before, answers))
                 for prefix, of_prefix in scores.items()
             }
+        if is_popularity:  # the same by each metric that a run has
+            values = dict.fromkeys(("", _CONTEXT, _LM), values[""])
         return [
             self._measurement(f"{prefix}{name}", chosen, Means(of_metric), reason)
             for prefix, of_prefix in values.items()
             for name, of_metric in of_prefix.items()
         ]
+
+    def _scores(
+        self, vectors: StaticVectors, sessions: Sequence[Sequence[str]], before: Any, unknown: str
+    ) -> dict[str, _Scores]:
+        """Return the scores of all items by the prefix of their metrics."""
+        found = find_words(vectors, self.candidates, unknown)
+        places = found.places(self.candidates)
+        scores = {"": self._cosines(vectors, before, places, found.composed)}
+        if getattr(vectors, "contexts", None) is not None:
+            scores[_CONTEXT] = self._products(vectors, before, places)
+        encoder: object = encoder_of(vectors)
+        if isinstance(encoder, NextWordPredictor):
+            scores[_LM] = self._predictions(encoder, sessions)
+        return scores
+
+    def _popularity(self, before: Any, answers: np.ndarray) -> _Scores:
+        """Return how often items are in other sessions."""
+        counts = np.bincount(self._numbers([i for s in self.sessions for i in s])).astype(float)
+
+        def elsewhere(part: slice) -> np.ndarray:
+            rest = counts - before[part].toarray()
+            rest[np.arange(len(rest)), answers[part]] -= 1
+            return np.asarray(rest)
+
+        return elsewhere
 
     @cached_property
     def _number(self) -> dict[str, int]:
