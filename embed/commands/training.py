@@ -64,6 +64,7 @@ class TrainingRequest(Generic[ConfigT]):
         """
         from firth.embed.runs.writer import settings_for
         from firth.embed.vectors.training import warn_of_little_text
+        from firth.embed.vectors.word_vectors import WordVectors
 
         if self.resamples:
             from firth.embed.resampling.drawn_text import text_of_units
@@ -81,7 +82,7 @@ class TrainingRequest(Generic[ConfigT]):
             if self.resamples:
                 draws = train_draws(run, corpus, config, self.resamples)
                 click.echo(f"{run}: {draws.n_draws} draws of half the {draws.unit}s, for intervals")
-        warn_of_little_text(corpus, run)
+        warn_of_little_text(corpus, WordVectors.open(run))
         if self.seeds is not None:
             click.echo(runs.hint())
 

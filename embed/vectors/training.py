@@ -72,9 +72,9 @@ def require_contexts(
         )
 
 
-def warn_of_little_text(corpus: "Corpus", run: Path) -> None:
+def warn_of_little_text(corpus: "Corpus", vectors: WordVectors) -> None:
     """Report that a text is too small to train vectors that mean something."""
-    counts = WordVectors.open(run).counts
+    counts = vectors.counts
     if counts is not None and counts.mean() < _ENOUGH:
         note(
             f"{corpus.path}: too little text for useful vectors: {counts.mean():.1f} tokens of a "
@@ -119,6 +119,6 @@ def torch_threads(threads: int | None) -> Iterator[None]:
 
 def open_trained(run: Path, corpus: "Corpus", method: str, out: str | Path | None) -> WordVectors:
     """Return the vectors of a new run: memory-mapped, or in memory without ``out``."""
-    warn_of_little_text(corpus, run)
     vectors = WordVectors.open(run)
+    warn_of_little_text(corpus, vectors)
     return vectors.in_memory(method) if out is None else vectors
