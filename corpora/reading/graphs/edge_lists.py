@@ -29,7 +29,7 @@ def read_edge_list(texts: Iterable[tuple[int, str]], name: str, weighted: bool) 
     adjacency = _has_neighbors([fields for _, fields in head], name)
     if adjacency and weighted:
         raise SourceError(f"{name}: an adjacency list has no weights; leave out `weighted=True`")
-    firsts = set[int]()  # of the lines of an adjacency list
+    listed = set[int]()  # nodes with a line of their own in an adjacency list
     header = bool(head) and not adjacency and tuple(map(str.lower, head[0][1][:2])) in _HEADERS
     for first_line, text in itertools.chain((first,), texts):
         if first_line > 1 and _add_plain(edges, text, separator or " ", width):
@@ -37,7 +37,7 @@ def read_edge_list(texts: Iterable[tuple[int, str]], name: str, weighted: bool) 
         for line, fields in _rows(first_line, text, separator, name):
             try:
                 if adjacency:
-                    firsts.add(edges.numbers[fields[0]])  # which may have no neighbors
+                    listed.add(edges.numbers[fields[0]])  # which may have no neighbors
                     edges.add(itertools.chain(*((fields[0], other) for other in fields[1:])))
                 elif len(fields) != width:
                     raise ValueError(_wrong_width(fields, weighted))
@@ -45,10 +45,10 @@ def read_edge_list(texts: Iterable[tuple[int, str]], name: str, weighted: bool) 
                     edges.add(fields[:2], fields[2:])
             except ValueError as error:
                 raise SourceError(f"{name}:{line}: {error}") from None
-    others = (node for node, number in edges.numbers.items() if number not in firsts)
-    if adjacency and not _ADJACENCY.fullmatch(name) and (other := next(others, None)):
+    unlisted = (node for node, number in edges.numbers.items() if number not in listed)
+    if adjacency and not _ADJACENCY.fullmatch(name) and (node := next(unlisted, None)):
         raise SourceError(
-            f"{name}: has no line for {other!r}, unlike lists of neighbors; drop `walks` if it is "
+            f"{name}: has no line for {node!r}, unlike lists of neighbors; drop `walks` if it is "
             "text, or let the name of the file end in .adjlist"
         )
     return edges

@@ -45,7 +45,7 @@ class _Reader:
     def __init__(self, directed: bool, weighted: bool) -> None:
         self.edges = Edges()
         self._directed, self._weighted = directed, weighted
-        self._one_way, self._edge_default = False, "false"
+        self._one_way = self._edges_one_way = False  # of the edge, and if it does not say
         self._root = ""
         self._key = ""  # of the element that is open
         self._weight_key: str | None = None
@@ -59,12 +59,13 @@ class _Reader:
         if self._root != "graphml":
             raise ValueError(f"is XML of {self._root}; convert it to GraphML or an edge list")
         if tag == "graph":
-            self._edge_default = str(attributes["edgedefault"] != "undirected").lower()
+            self._edges_one_way = attributes["edgedefault"] != "undirected"
         elif tag == "node":
             _ = self.edges.numbers[attributes["id"]]
         elif tag == "edge":
             self._ends, self._weight = [attributes["source"], attributes["target"]], self._default
-            self._one_way = attributes.get("directed", self._edge_default) != "false"
+            direction = attributes.get("directed")
+            self._one_way = self._edges_one_way if direction is None else direction != "false"
         elif tag in ("key", "data"):
             self._key = attributes["id" if tag == "key" else "key"]
             if attributes.get("attr.name") == "weight" and attributes.get("for") != "node":
