@@ -47,7 +47,7 @@ def emitted(emit: Callable[..., Any], result: Any = types.void) -> Any:
     An array is given as a pointer to its data. Without another ``result``, nothing is returned.
     """
 
-    @functools.wraps(emit)
+    @functools.wraps(emit)  # whose signature numba reads: the builder stands for its context
     def typed(_context: Any, *kinds: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             pointers = (

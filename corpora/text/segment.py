@@ -261,10 +261,10 @@ class TextSettings:
             The text, such as ``"CC(=O)"`` of atoms.
         """
         if self.segmenter == "characters" or self.pattern is not None:
-            together = "".join(words)
-            return together if self.words(together) == list(words) else " ".join(words)
-        apart = self.segmenter in ("whitespace", "tokens")
-        return " ".join(words) if apart else join_words(words)
+            unspaced = "".join(words)
+            return unspaced if self.words(unspaced) == list(words) else " ".join(words)
+        is_spaced = self.segmenter in ("whitespace", "tokens")
+        return " ".join(words) if is_spaced else join_words(words)
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as a JSON object.

@@ -62,13 +62,13 @@ def make_baselines(
     vocabulary = sorted(ranks, key=lambda word: (word not in in_all_runs, ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
     segmentation = _RunSegmentation(known, next((run.words for run in runs), _as_one))
-    one = one_hot(words, text=segmentation)
+    unit_vectors = one_hot(words, text=segmentation)
     random = random_vectors(words, _DIM, seed, text=segmentation)
     counts = _counts_of(runs, vocabulary)
     return {
-        ONE_HOT: _Baseline(one, counts),
+        ONE_HOT: _Baseline(unit_vectors, counts),
         RANDOM: _RandomBaseline(random, counts),
-        POPULAR: PopularityBaseline(one, counts),
+        POPULAR: PopularityBaseline(unit_vectors, counts),
     }
 
 
