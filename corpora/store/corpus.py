@@ -56,6 +56,7 @@ _TALLY_NOTES = {
     "isolated_nodes": "node[|s] without an edge [gets|get] no vector",
     "self_loops": "edge[|s] from a node to itself [was|were] left out",
     "repeated_edges": "edge[|s] [was|were] given more than once",
+    "comments": "line[|s] that [begins|begin] with a name after # or % [was|were] a comment",
     "unused_weights": "weight[|s] other than 1 [was|were] not used; `weighted=True` uses [it|them]",
     "directed_edges": "directed edge[|s] [was|were] read both ways; `directed=True` reads one way",
     "times": "weight[|s] [is|are] as large as Unix times; drop the column and `weighted=True`",

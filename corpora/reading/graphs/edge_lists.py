@@ -16,6 +16,7 @@ _HEADERS = {
     *(("source", "target"), ("from", "to"), ("src", "dst"), ("fromnodeid", "tonodeid")),
     *(("node1", "node2"), ("node_1", "node_2"), ("id1", "id2"), ("id_1", "id_2")),
 }
+_COMMENTED = re.compile(r"^\s*[#%][^\s#%]\S*[\s,]+[^\s,]", re.MULTILINE)  # maybe edges of "#name"
 _ADJACENCY = re.compile(r".*\.adjlist(?:\.\w+)?", re.IGNORECASE)
 _HEAD_ROWS = 1000  # that show the format
 
@@ -30,10 +31,11 @@ def read_edge_list(texts: Iterable[tuple[int, str]], name: str, weighted: bool) 
     if adjacency and weighted:
         raise SourceError(f"{name}: an adjacency list has no weights; leave out `weighted=True`")
     listed = set[int]()  # nodes with a line of their own in an adjacency list
-    header = bool(head) and not adjacency and tuple(map(str.lower, head[0][1][:2])) in _HEADERS
+    header = not adjacency and _has_header([fields[:2] for _, fields in head])
     for first_line, text in itertools.chain((first,), texts):
         if first_line > 1 and _add_plain(edges, text, separator or " ", width):
             continue
+        edges.tally["comments"] += len(_COMMENTED.findall(text))
         for line, fields in _rows(first_line, text, separator, name):
             try:
                 if adjacency:
@@ -108,6 +110,15 @@ def _has_neighbors(rows: Sequence[Sequence[str]], name: str) -> bool:
     varied = len(widths) > 1 and max(widths) > 3 and len(nodes) == len(rows)
     varied = varied and not any(row[2:] and row[2].startswith("{") for row in rows)  # NetworkX
     return varied or bool(_ADJACENCY.fullmatch(name))
+
+
+def _has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row names the columns: by known names, or above numbers alone."""
+    if not rows:
+        return False
+    numbers = ["".join(row).isdecimal() for row in rows]
+    known = tuple(map(str.lower, rows[0])) in _HEADERS
+    return known or (not any(map(str.isdecimal, rows[0])) and len(rows) > 2 and all(numbers[1:]))
 
 
 def _wrong_width(columns: Sequence[str], weighted: bool) -> str:

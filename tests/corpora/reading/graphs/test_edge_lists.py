@@ -67,6 +67,17 @@ def test_each_way_to_write_a_path(read, edges_of, way):
     assert found.names == ["a", "b", "01"]
 
 
+@pytest.mark.parametrize("first", ["user item", "a1 b2", "Anna Bert"])
+def test_a_line_of_names_above_numbers_is_a_header(read, first):
+    assert read(f"{first}\n1 2\n2 3\n", "g.txt").names == ["1", "2", "3"]
+    assert read(f"{first}\n1 2\n2 x\n", "g.txt").names == [*first.split(), "1", "2", "x"]
+
+
+def test_edges_of_names_that_begin_as_comments_are_counted(read):
+    found = read("# a graph of tags\n#nodes: 3\na b\n#a b\n%c, b\n", "g.txt")
+    assert (found.names, found.tally) == (["a", "b"], {"comments": 3})
+
+
 def test_names_are_kept_as_they_are(read):
     found = read("1 01\n01 A\nA a\n'q' a\n", "g.txt")
     assert found.names == ["1", "01", "A", "a", "'q'"]
