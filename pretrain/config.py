@@ -87,7 +87,7 @@ class MlmConfig:
     positions: str | None = rare_setting(
         None,
         "Position encoding; by default rotary with `norm=pre`, learned with `norm=post`, none "
-        "without attention.",
+        "in other mixers than attention, linear and conformer.",
         choices=POSITIONS,
     )
     attention: str | None = rare_setting(
@@ -208,7 +208,8 @@ class MlmConfig:
     def _check_unused(self, shape: EncoderConfig) -> None:
         """Raise if a setting is given that does nothing with these mixers or this objective."""
         if not shape.attends:
-            names = ("attention", "positions") if self.positions in _OF_KEYS else ("attention",)
+            of_keys = self.positions in (_OF_KEYS if not shape.has_heads else ("relative",))
+            names = ("attention", "positions") if of_keys else ("attention",)
             refuse_unused(self, names, f"no layer has attention with `mixer={self.mixer}`")
         if shape.causal:
             refuse_unused(self, _OF_MASKS, f"nothing is masked with `objective={self.objective}`")
@@ -304,8 +305,8 @@ class MlmConfig:
         span, global_every = parse_span(None if edges else self.attention)
         mixers, score, width = parse_mixers(self.mixer, size.layers)
         positions = "rotary" if self.norm == "pre" else "learned"
-        attends = any(MIXERS[mixer].attends for mixer in mixers)
-        positions = self.positions or (positions if attends else "none")
+        has_heads = any(MIXERS[mixer].heads for mixer in mixers)
+        positions = self.positions or (positions if has_heads else "none")
         shape = EncoderConfig(
             n_pieces=n_pieces,
             layers=size.layers,

@@ -10,7 +10,8 @@ class MixerKind:
     """Where a mixer is, and which settings it uses."""
 
     path: str  # ``module:class``, a :class:`firth.pretrain.model.mixers.base.Mixer`
-    attends: bool = False  # heads, scores, spans and positions
+    attends: bool = False  # scores, spans and weights
+    heads: bool = False  # parts of the states, which rotary positions can turn
     convolves: bool = False  # the width of filters
     even: bool = False  # half of its width for each direction, unless it is causal
 
@@ -21,12 +22,13 @@ class MixerKind:
 
 ATTENTION = "attention"
 MIXERS = {
-    ATTENTION: MixerKind("firth.pretrain.model.attention:SelfAttention", attends=True),
+    ATTENTION: MixerKind("firth.pretrain.model.attention:SelfAttention", attends=True, heads=True),
     "lstm": MixerKind("firth.pretrain.model.mixers.recurrent:Lstm", even=True),
     "gru": MixerKind("firth.pretrain.model.mixers.recurrent:Gru", even=True),
     "conv": MixerKind("firth.pretrain.model.mixers.conv:Convolution", convolves=True),
     "conformer": MixerKind(
-        "firth.pretrain.model.mixers.conformer:Conformer", attends=True, convolves=True
+        "firth.pretrain.model.mixers.conformer:Conformer", attends=True, heads=True, convolves=True
     ),
+    "linear": MixerKind("firth.pretrain.model.mixers.linear:LinearAttention", heads=True),
     "mean": MixerKind("firth.pretrain.model.mixers.mean:Mean"),
 }

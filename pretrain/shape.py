@@ -52,13 +52,15 @@ class EncoderConfig:
         if not self.mixers:
             object.__setattr__(self, "mixers", (ATTENTION,) * self.layers)
         self._check_mixers()
+        if self.has_heads:
+            self._check_heads()
         if self.attends:
             self._check_attention()
         if self.positions == "sinusoidal" and self.dim % 2:
             raise SettingError(f"`positions=sinusoidal` needs an even width, not {self.dim}")
 
-    def _check_attention(self) -> None:
-        """Raise unless heads, positions and spans fit the sizes."""
+    def _check_heads(self) -> None:
+        """Raise unless heads and rotary positions fit the width."""
         if self.dim % self.heads:
             raise SettingError(
                 f"a `preset` of width {self.dim} is not divisible by {self.heads} heads"
@@ -74,6 +76,10 @@ class EncoderConfig:
                 f"`positions=rotary` needs keys of an even dimension, and {self.heads} heads of a "
                 f"width of {self.dim} have {self.key_dim}; pass another number of heads"
             )
+
+    def _check_attention(self) -> None:
+        """Raise unless relative positions, spans and edges fit the score and the sizes."""
+        score = SCORES[self.attention_score]
         if self.positions == "relative" and not score.products:
             raise SettingError(
                 "`positions=relative` adds vectors to keys of products, and "
@@ -122,6 +128,11 @@ class EncoderConfig:
     def attends(self) -> bool:
         """Whether any layer has attention weights."""
         return any(MIXERS[mixer].attends for mixer in self.mixers)
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether any layer has heads."""
+        return any(MIXERS[mixer].heads for mixer in self.mixers)
 
     @property
     def convolves(self) -> bool:

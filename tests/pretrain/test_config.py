@@ -37,6 +37,7 @@ def test_a_resolved_config_can_be_made_again():
         resolved = MlmConfig(mixer=mixer).resolved()
         assert dataclasses.replace(resolved) == resolved
     assert MlmConfig(mixer="lstm").resolved().positions == "none"
+    assert MlmConfig(mixer="linear").resolved().positions == "rotary"
     assert MlmConfig(mixer="mean", positions="learned").resolved().positions == "learned"
     assert MlmConfig(mixer="mean,mean,mean,conformer").resolved().positions == "rotary"
 
@@ -103,6 +104,10 @@ def test_heads_along_edges_are_some_or_all():
         ({"mixer": "lstm,attention", **SPAN}, "`attention=4:2`: no layer that it makes"),
         ({"mixer": "mean", "positions": "relative"}, f"`positions=relative`: {UNUSED}mean`"),
         ({"mixer": "lstm", "positions": "rotary"}, f"`positions=rotary`: {UNUSED}lstm`"),
+        ({"mixer": "linear", "positions": "relative"}, f"`positions=relative`: {UNUSED}linear`"),
+        ({"mixer": "linear", "attention": "3"}, f"`attention=3`: {UNUSED}linear`"),
+        ({"mixer": "linear", "preset": "4/18/4"}, "width 18 is not divisible by 4 heads"),
+        ({"mixer": "linear", "preset": "4/18/6"}, "6 heads of a width of 18 have 3; pass another"),
         ({"mixer": "lstm", "attention": "3"}, f"`attention=3`: {UNUSED}lstm`"),
         ({"mixer": "lstm", "attention": "tree:3"}, f"`attention=tree:3`: {UNUSED}lstm`"),
         # edges of trees

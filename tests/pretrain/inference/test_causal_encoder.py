@@ -29,6 +29,7 @@ SHAPES = [
     {"norm": "post", "positions": "learned", "feed_forward": "gelu"},
     {"attention_span": 3, "global_every": 2},
     {"mixers": ("mean", "attention")},
+    {"mixers": ("linear", "linear")},
 ]
 ENCODER = small_encoder(causal=True)
 T = ENCODER.model.config.max_length

@@ -23,6 +23,7 @@ SHAPES = [
     {"norm": "post", "positions": "learned", "feed_forward": "gelu"},
     {"attention_span": 3, "global_every": 2},
     {"mixers": ("lstm", "conv"), "positions": "none", "conv_width": 3},
+    {"mixers": ("linear", "linear")},
 ]
 ENCODER = small_encoder()
 T = ENCODER.model.config.max_length

@@ -25,7 +25,7 @@ LAYOUTS = [
     {"norm": "pre", "attention_span": 2, "positions": "relative"},
 ]
 MIXED = [
-    *({"mixer": name} for name in ("lstm", "gru", "conv", "mean")),
+    *({"mixer": name} for name in ("lstm", "gru", "conv", "mean", "linear")),
     {"mixer": "conformer", "attention_span": 5},
     {"mixer": "lstm,attention,conv", "norm": "post"},
 ]

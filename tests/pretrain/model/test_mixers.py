@@ -86,7 +86,21 @@ def conformer_alone(layer, x, causal):
     return twice + conv_alone(layer.conv, layer.conv_norm(twice), causal) - x
 
 
+def linear_alone(layer, x, causal):
+    """One query at a time, by the weights of all keys."""
+    q, k, v = (part.unflatten(-1, (-1, layer.head_dim)) for part in layer.qkv(x).chunk(3, -1))
+    q, k = (torch.where(y > 0, y + 1, y.clamp(max=0).exp()) for y in (q, k))
+    rows = []
+    for t in range(len(x)):
+        seen = t + 1 if causal else len(x)
+        weights = torch.einsum("hd,jhd->jh", q[t], k[:seen])
+        means = (weights[..., None] * v[:seen]).sum(0) / weights.sum(0)[:, None]
+        rows.append(means.flatten())
+    return layer.out(torch.stack(rows))
+
+
 ALONE = {
+    "linear": linear_alone,
     "lstm": recurrent_alone,
     "gru": recurrent_alone,
     "mean": mean_alone,
@@ -150,6 +164,8 @@ def test_half_precision_rounds_and_changes_nothing_else(name):
         ("lstm", 2 * 4 * 4 * (8 + 4), 8 * 8),  # directions, gates, units, their inputs; map
         ("gru", 2 * 3 * 4 * (8 + 4), 8 * 8),
         ("mean", 0, 32 * 8 + 8 * 8),  # sums over the row; map
+        # three maps; one chunk of 64 slots: weights, sums of the values and, by heads, of weights
+        ("linear", 3 * 8 * 8 + 2 * 64 * (8 + 8 + 2), 8 * 8),
         ("conv", 8 * 16 + 5 * 8, 8 * 8),  # two maps, filters; map
         # geglu's three maps; projections, scores, sums and map of attention; as conv
         ("conformer", 3 * 8 * 16 + 4 * 8 * 8 + 2 * 32 * 8 + 8 * 16 + 5 * 8, 8 * 8),
@@ -185,8 +201,8 @@ def test_the_slot_between_segments_leaves_a_zero_state_whatever_the_weights(name
 def test_every_matrix_of_a_block_is_muons_once():
     from firth.pretrain.training.optimizer import block_matrices
 
-    mixers = "lstm,gru,conv,conformer,mean"
-    config = MlmConfig(preset="5/16/4", sequence_length=24, mixer=mixers)
+    mixers = "lstm,gru,conv,conformer,mean,linear"
+    config = MlmConfig(preset="6/16/4", sequence_length=24, mixer=mixers)
     model = MaskedLanguageModel(config.shape(n_pieces=60))
     matrices = block_matrices(model)
     theirs = {id(weight) for weight, _ in matrices}
