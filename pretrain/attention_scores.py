@@ -12,6 +12,7 @@ class ScoreKind:
     products: bool = True  # whether a score is a product of a query and a key
     splits: bool = False  # whether keys and values are parts of the state, not maps of it
     random: bool = False  # whether training needs random numbers
+    activation: str = "softmax"  # what makes weights of scores
 
 
 SCORES = {
@@ -20,5 +21,8 @@ SCORES = {
     "additive": ScoreKind(products=False),
     "bilinear": ScoreKind(softmax_of_products=True),
     "key-value": ScoreKind(products=False, splits=True),
-    "hard": ScoreKind(random=True),
+    "relu": ScoreKind(activation="relu"),
+    "sparsemax": ScoreKind(activation="sparsemax"),
+    "hard": ScoreKind(activation="hard", random=True),
+    "hard-best": ScoreKind(activation="hard"),
 }

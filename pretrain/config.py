@@ -80,8 +80,10 @@ class MlmConfig:
         f"What lets pieces see each other, in all layers or one name for each: "
         f"{', '.join(MIXERS)}. Attention may have a score of a query q and a key k, as in "
         "attention:dot: scaled-dot, q.k / sqrt(d); dot, q.k; additive, v.tanh(W k + U q); "
-        "bilinear, k.W q; key-value, additive on halves of the state; hard, q.k / sqrt(d), the "
-        f"best key alone. Filters may have a width, as in conv:{_CONV_WIDTH}.",
+        "bilinear, k.W q; key-value, additive on halves of the state; and of q.k / sqrt(d) "
+        "instead of a softmax relu, over the number of keys; sparsemax, which leaves keys out; "
+        "hard, the best key alone, drawn in training; hard-best, never drawn. "
+        f"Filters may have a width, as in conv:{_CONV_WIDTH}.",
         metavar="NAME[:SCORE|:WIDTH],...",
     )
     positions: str | None = rare_setting(

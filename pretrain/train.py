@@ -240,7 +240,7 @@ def _write_vectors(
     start = open_start(partial)
     # in half precision, if training was: means of many states lose nothing by it, but a rounded
     # score may choose another slot
-    dtype = torch.float32 if SCORES[shape.attention_score].random else dtype
+    dtype = torch.float32 if SCORES[shape.attention_score].activation == "hard" else dtype
     pooling = PoolConfig(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, seed=config.seed
     )

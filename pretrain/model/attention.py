@@ -2,7 +2,7 @@
 
 Vaswani et al. 2017 (arXiv:1706.03762), section 3.2; the additive score is Bahdanau
 et al. 2015 (arXiv:1409.0473), the bilinear one Luong et al. 2015 (arXiv:1508.04025), the split of
-the state Daniluk et al. 2017 (arXiv:1702.04521).
+the state Daniluk et al. 2017 (arXiv:1702.04521), relu Wortsman et al. 2023 (arXiv:2309.08586).
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from firth.corpora.common.errors import SettingError
 from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.mixers import ATTENTION
-from firth.pretrain.model.hard import choose_one
+from firth.pretrain.model.hard import choose_one, sparsemax
 from firth.pretrain.model.mixers.base import AttentionInputs, Mixer, n_matrix_weights, take_slots
 from firth.pretrain.model.positions import rotate
 from firth.pretrain.model.relative import RelativePositions
@@ -118,7 +118,7 @@ class SelfAttention(Mixer):
 
     @property
     def _scale(self) -> float:
-        return self.head_dim**-0.5 if self.score in ("scaled-dot", "hard") else 1.0
+        return 1.0 if self.score in ("dot", "bilinear") else self.head_dim**-0.5
 
     def _allowed(self, inputs: AttentionInputs) -> tuple[Tensor, Tensor | None]:
         """Return this layer's mask (B, H, T, T), and which queries have no key, (B, H, T, 1).
@@ -191,8 +191,14 @@ class SelfAttention(Mixer):
         """Return weights that are exactly 0 outside the mask, float32."""
         # returns float32 (B, heads, n_queries, n_keys)
         scores = self._scores(q, k, first).float().masked_fill(~allowed, -torch.inf)
-        if self.score == "hard":
-            return choose_one(scores, noise, self.layer)
+        kind = SCORES[self.score]
+        match kind.activation:
+            case "hard":
+                return choose_one(scores, noise if kind.random else None, self.layer)
+            case "sparsemax":
+                return sparsemax(scores)
+            case "relu":  # a mean over as many keys as may be read
+                return scores.relu() / allowed.sum(-1, keepdim=True)
         return torch.softmax(scores, -1)
 
     def _scores(self, q: Tensor, k: Tensor, first: int) -> Tensor:

@@ -1,7 +1,8 @@
-"""Hard attention: each query reads one slot, the best; in training with Gumbel noise.
+"""Attention that leaves slots out: hard, which reads one, and sparsemax, which reads a few.
 
 One slot instead of a mean is hard attention of Xu et al. 2015 (arXiv:1502.03044); its gradient
 here is the straight-through estimate of Jang et al. 2017 (arXiv:1611.01144), temperature 1.
+Sparsemax is Martins and Astudillo 2016 (arXiv:1602.02068).
 """
 
 import torch
@@ -25,6 +26,17 @@ def choose_one(scores: Tensor, noise: Tensor | None, layer: int) -> Tensor:
     hard = torch.zeros_like(soft).scatter_(-1, scores.argmax(-1, keepdim=True), 1.0)
     # the difference is exactly 0, so that the result is exactly 0 and 1
     return hard + (soft - soft.detach())
+
+
+def sparsemax(scores: Tensor) -> Tensor:
+    """Return the weights nearest to the scores: max(0, score - threshold), which sum to 1."""
+    # scores: float32 (..., n_keys), -inf where masked; returns float32 like the scores
+    ordered = scores.sort(-1, descending=True).values
+    sums = ordered.cumsum(-1)
+    numbers = torch.arange(1, scores.shape[-1] + 1, device=scores.device)
+    n_read = (1 + numbers * ordered > sums).sum(-1, keepdim=True)
+    threshold = (sums.gather(-1, n_read - 1) - 1) / n_read
+    return (scores - threshold).relu()
 
 
 def gumbel(keys: Tensor, layer: int, shape: torch.Size) -> Tensor:

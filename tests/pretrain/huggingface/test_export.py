@@ -219,7 +219,7 @@ def test_exporting_leaves_the_model_as_it_is():
     [
         *(
             ({"attention_score": score}, f"BERT and ModernBERT have no `mixer=attention:{score}`")
-            for score in ("additive", "key-value", "hard")
+            for score in ("additive", "key-value", "relu", "sparsemax", "hard", "hard-best")
         ),
         *(
             ({"positions": name}, f"ModernBERT (`norm=pre`) has rotary positions, not {name}")

@@ -23,10 +23,12 @@ LAYOUTS = [
     {"norm": "pre", "attention_score": "key-value"},
     {"norm": "post", "attention_score": "hard", "positions": "relative"},
     {"norm": "pre", "attention_span": 2, "positions": "relative"},
+    {"norm": "pre", "attention_score": "sparsemax"},
 ]
 MIXED = [
     *({"mixer": name} for name in ("lstm", "gru", "conv", "mean", "linear")),
     {"mixer": "conformer", "attention_span": 5},
+    {"attention_score": "relu", "attention_span": 3},
     {"mixer": "lstm,attention,conv", "norm": "post"},
 ]
 

@@ -7,7 +7,7 @@ import torch
 
 from firth.corpora.common.hashing import FACTORS, SHIFTS, STRIDE
 from firth.pretrain.data.stateless_random import keyed_bits, row_uniform
-from firth.pretrain.model.hard import choose_one, gumbel
+from firth.pretrain.model.hard import choose_one, gumbel, sparsemax
 
 
 def keys_of(n, step=0):
@@ -87,3 +87,22 @@ def test_keys_are_chosen_with_the_probabilities_of_the_softmax():
     # .5 / sqrt(n) in less than 3 of a million tests
     assert (shares - torch.softmax(scores[0, 0, 0], -1)).abs().max() < 5 * 0.5 / n**0.5
     assert shares[3] == 0
+
+
+@pytest.mark.parametrize(
+    ("scores", "weights"),
+    [
+        ([0.0, 0.0, -math.inf], [0.5, 0.5, 0.0]),
+        ([1.0, 0.5, -1.0], [0.75, 0.25, 0.0]),  # threshold .25
+        ([101.0, 0.0, 99.0], [1.0, 0.0, 0.0]),
+        ([0.25, 0.5, 0.25], [0.25, 0.5, 0.25]),  # weights already
+    ],
+)
+def test_sparsemax_worked_by_hand(scores, weights):
+    given = torch.tensor(scores, requires_grad=True)
+    found = sparsemax(given)
+    assert found.tolist() == pytest.approx(weights, abs=1e-6)
+    found[0].backward()
+    read = [weight > 0 for weight in weights]  # the gradient is that of score - their mean
+    expected = [(at == 0) - here / sum(read) for at, here in enumerate(read)]
+    assert given.grad.tolist() == pytest.approx(expected)
