@@ -2,6 +2,8 @@
 
 speed      forward and backward of each mixer's layers beside plain torch modules on the same rows
            (encoder_speed.py).
+lengths    one layer of attention, with and without a span, and of linear attention, by the length
+           of a row.
 quality    each mixer trained for --steps, and again for as many steps as --minutes hold by the
            speed that --dry-run measures: held-out loss; minimal pairs, tags, tags of ambiguous
            words by a probe; similarity of pooled words; slots a second, weights.
@@ -44,7 +46,7 @@ from firth.pretrain.mixers import MIXERS
 from firth.pretrain.train import make_mlm_run
 from firth.pretrain.training.dry_run import estimate_mlm
 
-PARTS = ("speed", "quality")
+PARTS = ("speed", "lengths", "quality")
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"
 SPEED = ("parameters", "tokens_per_second", "tokens", "steps", "dtype", "compile")  # of --dry-run
@@ -225,6 +227,17 @@ def main() -> None:
             [name, *(f"{each[f'{text}_times_torch']:.2f}" for text in encoder_speed.PIECES)]
             for name, each in found["speed"].items()
         ], title="time, plain torch is 1")  # fmt: skip
+    if "lengths" in arguments.parts:
+        dtype = getattr(torch, arguments.dtype)
+        found["lengths"] = encoder_speed.lengths(
+            arguments.preset, repeats=arguments.repeats, dtype=dtype
+        )
+        save()
+        for objective, by_length in found["lengths"].items():
+            print_table(["slots", *encoder_speed.MIXED], [
+                [length, *(f"{one['microseconds_per_slot']:.0f}" for one in each.values())]
+                for length, each in by_length.items()
+            ], title=f"{objective}, microseconds per slot")  # fmt: skip
     if "quality" in arguments.parts:
         corpus = open_or_build(roles.open_text(arguments.text, role=ROLE))
         wanted = [cell for cell in cells(arguments) if not measured(cell, found["cells"])]

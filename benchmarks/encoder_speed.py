@@ -4,6 +4,8 @@ Plain torch reads each row as one sequence, which lets segments see each other; 
 ends of segments. Neither has the blocks' feed-forward parts or norms, which are the same.
 """
 
+import statistics
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,13 +14,15 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from firth.pretrain.config import MlmConfig
+from firth.pretrain.config import OBJECTIVES, MlmConfig
 from firth.pretrain.mixers import MIXERS
 from firth.pretrain.model.attention import build_attention_inputs
 from firth.pretrain.model.layers import FeedForward
 from firth.pretrain.shape import EncoderConfig
 
 PLAIN = ("lstm", "gru", "conv", "conformer")
+LENGTHS, SLOTS = (512, 1024, 2048, 4096, 8192), 8192  # of a row, and of all rows
+MIXED = {"attention": {}, "attention 64": {"attention": "64"}, "linear": {"mixer": "linear"}}
 PIECES = {"sentences": 25, "documents": 1000}  # of a segment, on average
 
 
@@ -120,6 +124,39 @@ def speed(
                 for text in PIECES
             },
         }
+    return found
+
+
+def lengths(preset: str, *, repeats: int, dtype: torch.dtype) -> dict[str, Any]:
+    """Measure one layer by how slots are mixed, on as many slots in rows of several lengths.
+
+    Every row is one segment. Processor time, in turns; the keys are objective, length and mixer.
+    """
+    found: dict[str, Any] = {objective: {} for objective in OBJECTIVES}
+    for objective in OBJECTIVES:
+        for length in LENGTHS:
+            segments = torch.zeros(SLOTS // length, length, dtype=torch.long)
+            candidates = {}
+            for name, options in MIXED.items():
+                settings = {"preset": preset, "objective": objective, "sequence_length": length}
+                config = MlmConfig(**settings, **options).shape(n_pieces=1)
+                layer = MIXERS[config.mixers[0]].load()(config, 0)
+                for weight in layer.parameters():
+                    nn.init.normal_(weight, 0.0, 0.02)
+                x = torch.randn(*segments.shape, config.dim, requires_grad=True)
+                inputs = build_attention_inputs(config, segments, None)
+                run = [lambda y, one=layer, given=inputs: one(y, given)]
+                candidates[name] = _steps(x, run, dtype)
+            seconds: dict[str, list[float]] = {name: [] for name in candidates}
+            for name in [*candidates, *harness.turns(list(candidates), repeats)]:
+                start = time.process_time()
+                candidates[name]()
+                seconds[name].append(time.process_time() - start)
+            medians = {name: statistics.median(each[1:]) for name, each in seconds.items()}
+            found[objective][str(length)] = {
+                name: {"seconds": seconds[name][1:], "microseconds_per_slot": one / SLOTS * 1e6}
+                for name, one in medians.items()
+            }
     return found
 
 
