@@ -1,7 +1,7 @@
 """The guides to adding a method, a task and a reader work when followed in a copy.
 
 The files of a page are written, its diffs applied, its tests run with ours, and its commands print
-what the page shows.
+what the page shows. The guide to adding a mixer shows code that the program has.
 """
 
 import doctest
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.process
 
 PAGES = [ROOT / "docs" / "adding" / f"{name}.md" for name in ("method", "task", "reader")]
 BLOCKS = {page.stem: fenced_blocks(page) for page in PAGES}
+MIXER = ROOT / "docs" / "adding" / "mixer.md"
 CHANGES = [(name, b) for name, blocks in BLOCKS.items() for b in blocks if b.language == "diff"]
 FILES = [
     (name, b)
@@ -126,6 +127,15 @@ def test_additions_are_linted_and_formatted(tree):
     for how in (["check"], ["format", "--check"]):
         done = run(tree, "-m", "ruff", *how, "--no-cache", *files)
         assert done.returncode == 0, done.stdout
+
+
+def test_the_code_of_a_mixer_is_that_of_the_program():
+    shown = [block for block in fenced_blocks(MIXER) if block.path]
+    for block in shown:
+        change = block.language == "diff"
+        code = re.sub(r"^[ +]", "", block.text, flags=re.MULTILINE) if change else block.text
+        assert code in (ROOT / block.path).read_text(encoding="utf-8"), block.path
+    assert len(shown) == 3
 
 
 def test_a_change_without_its_context_is_an_error():
