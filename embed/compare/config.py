@@ -30,6 +30,14 @@ class CompareConfig:
         at_least=2,
         at_most=100,
     )
+    groups: str = setting(
+        "",
+        "Column or JSON key of labeled sets whose groups, such as books or speakers, are not "
+        "divided between folds, and are drawn for intervals and tests; by default a column group "
+        "of words, ratings and links.",
+        metavar="FIELD",
+        heading="Sets and scores",
+    )
     fine_labels: bool = setting(
         False,
         "In TREC's sentences, predict fine labels such as DESC:manner rather than DESC.",

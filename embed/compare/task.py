@@ -50,6 +50,8 @@ class Measurement:
     # the score of guessing or, for labels, of always giving the most frequent one; None where it
     # depends on the run
     chance: float | None = None
+    # how items are grouped: ``by`` a field, in how many ``groups`` and ``folds``
+    grouped: Mapping[str, Any] | None = None
     # list name to (words used, words in all), for association tests
     coverage: Mapping[str, Sequence[int]] | None = None
 
@@ -104,6 +106,7 @@ class Task(ABC):
     inner_files: ClassVar[str] = ""  # pattern of the files of a set that is a folder
     # whether an unknown word is a zero vector in its item; else its item is left out
     zero_if_unknown: ClassVar[bool] = False
+    deals_folds: ClassVar[bool] = False  # so that ``groups`` can be kept in one
     popularity: ClassVar[bool] = False  # whether the most frequent answers are a baseline
 
     dataset: str  # name of the set
@@ -183,13 +186,15 @@ class Task(ABC):
         return [*given, *inner]
 
     @classmethod
-    def split(cls, path: Path) -> list[Path]:
+    def split(cls, path: Path, config: CompareConfig) -> list[Path]:
         """Return what is to :meth:`read` as a set of its own: by default, the whole file.
 
         Parameters
         ----------
         path : Path
             The set as it is given.
+        config : CompareConfig
+            As for :meth:`read`.
 
         Returns
         -------

@@ -5,7 +5,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -51,7 +51,7 @@ class Row(NamedTuple):
     text: str
     fields: Sequence[str] = ()  # stripped; empty until the line is split
     between: str = ""  # name of the delimiter, such as ``tabs``
-    section: str | None = None  # name in the last ``: name`` line above
+    section: str | None = None  # name in the last ``: name`` line above, or of its group
 
     def error(self, what: str) -> SourceError:
         """Return an error that names file and line."""
@@ -169,6 +169,14 @@ def only_column(names: Sequence[str], known: Sequence[str]) -> int | None:
     """Return the only column with a known name; None if there is none, or several."""
     found = [place for place, name in enumerate(names) if name in known]
     return found[0] if len(found) == 1 else None
+
+
+def no_column(path: Path, name: str, names: Iterable[str]) -> SourceError:
+    """Return an error for a set without a column of groups."""
+    return SourceError(
+        f"{path}: has no column {name!r}, which `groups` names; "
+        f"its header names {', '.join(names) or 'none'}"
+    )
 
 
 def is_number(field: str) -> bool:

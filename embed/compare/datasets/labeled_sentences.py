@@ -25,6 +25,7 @@ class LabeledSentences:
     texts: tuple[str, ...]  # in file order; none is empty
     labels: tuple[str, ...]  # one per text; none is empty
     n_finer: int = 0  # labels that were cut to their coarse part
+    groups: tuple[str, ...] = ()  # one per text, if there are groups
 
     @property
     def n_sentences(self) -> int:
@@ -32,20 +33,22 @@ class LabeledSentences:
         return len(self.texts)
 
 
-def read_sentence_parts(files: str, *, fine: bool = False) -> Parts[LabeledSentences]:
+def read_sentence_parts(
+    files: str, *, fine: bool = False, groups: str = ""
+) -> Parts[LabeledSentences]:
     """Read the files of a set: ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``."""
     paths = part_paths(files)
-    train, dev = read_training_parts(paths[:-1], fine=fine)
-    test = read_sentences(paths[-1], fine=fine)
+    train, dev = read_training_parts(paths[:-1], fine=fine, groups=groups)
+    test = read_sentences(paths[-1], fine=fine, groups=groups)
     refuse_disjoint(paths[0], train, paths[-1], test)
     return Parts(set_name(paths[-1]), train, test, dev)
 
 
 def read_training_parts(
-    paths: Sequence[Path], *, fine: bool = False
+    paths: Sequence[Path], *, fine: bool = False, groups: str = ""
 ) -> tuple[LabeledSentences, LabeledSentences | None]:
     """Read the training part and, if given, the development part."""
-    train, *dev = (read_sentences(path, fine=fine) for path in paths)
+    train, *dev = (read_sentences(path, fine=fine, groups=groups) for path in paths)
     n_labels, first = len(set(train.labels)), train.labels[0]
     if n_labels == 1:
         raise SourceError(
@@ -90,15 +93,15 @@ def recognize_sentences(head: Head) -> Match:
     return Match.LIKELY if repeated and varied and long else Match.NO
 
 
-def read_sentences(path: Path, *, fine: bool = False) -> LabeledSentences:
+def read_sentences(path: Path, *, fine: bool = False, groups: str = "") -> LabeledSentences:
     """Read one file of labeled sentences.
 
     A table or JSON lines by the names of columns or keys, else a label and a sentence by line. A
     label such as ``DESC:manner`` (TREC) is cut at the colon, unless ``fine``. Comments (``# ``)
     before the first sentence are skipped, and all if lines start with the label.
     """
-    texts, labels, n_finer = [], [], 0
-    for row, label, text in labeled_records(path, f"no sentences; {_EXPECTED}"):
+    texts, labels, of_texts, n_finer = [], [], [], 0
+    for row, label, text in labeled_records(path, f"no sentences; {_EXPECTED}", groups):
         label, text = label.strip(), " ".join(text.split())
         if not label or not text:
             missing = "text" if label else "label"
@@ -112,6 +115,8 @@ def read_sentences(path: Path, *, fine: bool = False) -> LabeledSentences:
         n_finer += finer is not None
         labels.append(finer[1] if finer else label)
         texts.append(text)
+        of_texts.append(row.section or text)
     if not texts:
         raise SourceError(f"{path}: contains no sentences below its header; {_EXPECTED}")
-    return LabeledSentences(tuple(texts), tuple(labels), n_finer)
+    by = tuple(of_texts) if groups else ()
+    return LabeledSentences(tuple(texts), tuple(labels), n_finer, by)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firth.corpora.common.errors import SourceError
-from firth.embed.compare.datasets.fields import Row, cut_rows, read_rows
+from firth.embed.compare.datasets.fields import Row, cut_rows, no_column, read_rows
 from firth.embed.compare.datasets.head import Head
 
 _LINK, _GROUP = "link", "group"
@@ -33,12 +33,14 @@ def looks_like_links(head: Head) -> bool:
     )
 
 
-def read_node_pairs(path: Path) -> list[NodePair]:
-    """Read a table; without a header, two nodes and 1 or 0 stand in each line."""
+def read_node_pairs(path: Path, groups: str = "") -> tuple[list[NodePair], str]:
+    """Read a table, and which column its groups are; without a header, lines are a, b, 1 or 0."""
     names, *rows = every = read_rows(
         path, lambda n_fields: n_fields > 2, nothing=f"no pairs; {_EXPECTED}"
     )
-    link, group = (_column(names.fields, name) for name in (_LINK, _GROUP))
+    link, group = (_column(names.fields, name) for name in (_LINK, groups or _GROUP))
+    if groups and group is None:
+        raise no_column(path, groups, names.fields)
     if link is None:
         rows, link, group = every, 2, None
     a, b, *_ = [n for n in range(max(3, len(names.fields))) if n not in (link, group)]
@@ -46,7 +48,7 @@ def read_node_pairs(path: Path) -> list[NodePair]:
     if len({pair.linked for pair in pairs}) < 2:
         only = "with" if pairs and pairs[0].linked else "without"
         raise SourceError(f"{path}: has pairs {only} a link only; {_EXPECTED}, and b,c,0")
-    return pairs
+    return pairs, "" if group is None else names.fields[group]
 
 
 def _pair(row: Row, a: int, b: int, link: int, group: int | None) -> NodePair:
@@ -61,5 +63,5 @@ def _pair(row: Row, a: int, b: int, link: int, group: int | None) -> NodePair:
 
 def _column(names: Sequence[str], name: str) -> int | None:
     """Return the column of a name; None if there are not two others."""
-    lower = [each.lower() for each in names]
+    lower, name = [each.lower() for each in names], name.lower()
     return lower.index(name) if name in lower and len(lower) > 2 else None

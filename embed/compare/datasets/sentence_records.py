@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from firth.corpora.common.errors import SourceError
-from firth.embed.compare.datasets.fields import Row, read_lines
+from firth.embed.compare.datasets.fields import Row, no_column, read_lines
 
 _LABELS = ("label", "labels", "class", "category", "sentiment")
 _TEXTS = ("text", "sentence", "question", "review")
@@ -18,26 +18,33 @@ _NAME = re.compile(r"[\w.-]*")  # of a column; a comma-separated sentence would 
 _SNIFFED_LINES = 1_000  # enough to detect the form
 
 
-def labeled_records(path: Path, nothing: str) -> Iterator[tuple[Row, str, str]]:
-    """Yield (line, label, text) for each record; ``nothing`` says what an empty file lacks."""
+def labeled_records(path: Path, nothing: str, groups: str = "") -> Iterator[tuple[Row, str, str]]:
+    """Yield (line, label, text) for each record; ``nothing`` says what an empty file lacks.
+
+    The section of a line is its group, in a column or key ``groups``.
+    """
     every = read_lines(path)
     if not any(row.text.strip() for row in every):
         raise SourceError(f"{path}: contains {nothing}")
-    return records_of(path, every)
+    return records_of(path, every, groups)
 
 
-def records_of(path: Path, every: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
+def records_of(
+    path: Path, every: Sequence[Row], groups: str = ""
+) -> Iterator[tuple[Row, str, str]]:
     """Yield (line, label, text) for each record of some lines, not all of them blank."""
     filled = [row for row in every if row.text.strip()]
     rows = list(dropwhile(_is_comment, filled)) or filled
     first = rows[0].text
     if first.lstrip().startswith("{"):
-        return _json_lines(rows)
+        return _json_lines(rows, groups)
     for delimiter in ("\t", ","):
         names = [name.strip().strip('"') for name in first.split(delimiter)]
         if any(_among(_TEXTS, names)) and len(names) > 1 and all(map(_NAME.fullmatch, names)):
             table = _cut(rows) if delimiter == "\t" else _csv(every[rows[0].number - 1 :])
-            return _below_header(path, table, names)
+            return _below_header(path, table, names, groups)
+    if groups:
+        raise no_column(path, groups, ())
     return _two_columns(rows) if "\t" in first else _label_first(rows)
 
 
@@ -51,7 +58,7 @@ def _among(known: Sequence[str], names: Iterable[str]) -> list[str]:
     return [name for name in names if name.lower() in known]
 
 
-def _json_lines(rows: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
+def _json_lines(rows: Sequence[Row], groups: str) -> Iterator[tuple[Row, str, str]]:
     """Parse JSON objects with a label and a text."""
     for row in rows:
         record = row.record()
@@ -61,7 +68,10 @@ def _json_lines(rows: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
                 f"is not a JSON object with one of {', '.join(_LABELS)} and one of "
                 f"{', '.join(_TEXTS)}; correct it"
             )
-        yield row, *found
+        if groups and groups not in (record or {}):
+            raise row.wrong(f"has no {groups!r}, which `groups` names; add it, if only as null")
+        group = (record or {}).get(groups)
+        yield row._replace(section=None if group is None else str(group)), *found
 
 
 def _label_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
@@ -94,16 +104,20 @@ def _csv(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _below_header(
-    path: Path, rows: Iterable[Row], names: Sequence[str]
+    path: Path, rows: Iterable[Row], names: Sequence[str], groups: str
 ) -> Iterator[tuple[Row, str, str]]:
     """Parse the rows below a header."""
     label, text = (_column(path, names, known) for known in (_LABELS, _TEXTS))
+    found = [place for place, name in enumerate(names) if name.lower() == groups.lower() != ""]
+    if groups and not found:
+        raise no_column(path, groups, names)
     for row in islice(rows, 1, None):
         if len(row.fields) != len(names):
             raise row._replace(text=" ".join(row.fields)).wrong(
                 f"has {len(row.fields)} columns, but the header names {len(names)}; correct it"
             )
-        yield row, row.fields[label], row.fields[text]
+        group = row.fields[found[0]].strip() if found else None
+        yield row._replace(section=group), row.fields[label], row.fields[text]
 
 
 def _column(path: Path, names: Sequence[str], known: Sequence[str]) -> int:

@@ -13,6 +13,7 @@ from firth.embed.compare.datasets.fields import (
     cut_rows,
     file_and_column,
     is_number,
+    no_column,
     only_column,
     read_rows,
     split,
@@ -34,9 +35,10 @@ class WordTable:
     groups: list[str]  # of words that are held out together; the words, if there is no such column
     columns: dict[str, list[str]]  # the others by name
     of_sequences: bool = False  # whether the column of words is named as one of sequences
+    group: str = ""  # name of the column of groups
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> "WordTable | None":
+    def of(cls, rows: Sequence[Row], groups: str = "") -> "WordTable | None":
         """Cut lines if the first one names a column of words and another one."""
         for mark in [each for each in DELIMITERS if each != " "] if len(rows) > 1 else ():
             # unlike split, keeps what is empty between tabs
@@ -48,21 +50,25 @@ class WordTable:
             if word is not None and len(names) > 1 and not any(map(is_number, names)):
                 pairs = zip(rows[1:], cut[1:], strict=True)
                 below = [r._replace(fields=f, between=DELIMITERS[mark]) for r, f in pairs]
-                return cls._cut(names, word, below)
+                return cls._cut(names, word, below, groups)
         return None
 
     @classmethod
-    def read(cls, file: Path) -> "WordTable":
+    def read(cls, file: Path, groups: str = "") -> "WordTable":
         """Read a file; without a header, words come first and columns are numbered."""
         rows = read_rows(file, nothing="no words; expected a header, such as word,label")
-        table = cls.of(rows) or cls._cut([""], 0, cut_rows(rows, lambda n_fields: n_fields > 1))
+        table = cls.of(rows, groups) or cls._cut([""], 0, cut_rows(rows, lambda n: n > 1))
+        if groups and not table.group:
+            raise no_column(file, groups, table.columns)
         for row, word in zip(table.rows, table.words, strict=True):
             if not word or len(row.fields) < 2:
                 raise row.malformed(f"a word and its labels or ratings, separated by {row.between}")
         return table
 
     @classmethod
-    def _cut(cls, names: list[str], word: int, rows: Sequence[Row]) -> "WordTable":
+    def _cut(
+        cls, names: list[str], word: int, rows: Sequence[Row], groups: str = ""
+    ) -> "WordTable":
         """Return the columns of lines that are cut; those beyond the header are numbered."""
         width = max(len(row.fields) for row in rows)
         names += [f"column {number + 1}" for number in range(len(names), width)]
@@ -76,9 +82,11 @@ class WordTable:
             for n, (name, cells) in enumerate(zip(names, columns, strict=True))
             if name and n != word
         }
-        group = next((name for name in others if name.lower() == "group" and len(others) > 1), "")
-        groups = [each.casefold() for each in others.pop(group, words)]
-        return cls(rows, words, groups, others, names[word].lower() in SEQUENCE_NAMES)
+        wanted = (groups or "group").lower()
+        group = next((name for name in others if name.lower() == wanted and len(others) > 1), "")
+        cells = zip(others.pop(group, words), words, strict=True)
+        of_words = [(cell or word).casefold() for cell, word in cells]
+        return cls(rows, words, of_words, others, names[word].lower() in SEQUENCE_NAMES, group)
 
     def named(self, path: Path, found: Sequence[str]) -> list[str]:
         """Return the column of ``FILE:COLUMN``, else those that were found."""

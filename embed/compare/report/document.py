@@ -54,6 +54,7 @@ def result_entry(score: Score, comparison: Comparison, unknown: str) -> dict[str
         "p": measured.p,
         "chance": measured.chance,
         "coverage": measured.coverage,
+        "grouped": measured.grouped,
         "seeds": score.n_seeds if score.run in comparison.groups else None,
         "deviation": score.deviation,
     }

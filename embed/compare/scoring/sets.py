@@ -131,7 +131,12 @@ def _read(config: CompareConfig) -> tuple[list[Task], list[FirthError]]:
     with fallback_encoding(config.encoding):
         for kind, path in named_sets(config, failures):
             try:
-                for part in task_class(kind).split(path):
+                if config.groups and not task_class(kind).deals_folds:
+                    raise SettingError(
+                        f"`groups={config.groups}`: {path}, a set of {kind}, is not divided into "
+                        "folds; leave it out"
+                    )
+                for part in task_class(kind).split(path, config):
                     tasks.append(task_class(kind).read(part, config))
                     read.append((kind, part))
             except FirthError as error:  # score the other sets

@@ -34,7 +34,7 @@ from firth.embed.compare.statistics.estimators import Correlation, Means, Statis
 from firth.embed.compare.statistics.roc import RocArea
 from firth.embed.compare.statistics.span_f1 import Ratios
 from firth.embed.compare.task import Measurement
-from firth.embed.compare.tasks.sentences.folds import fold_numbers
+from firth.embed.compare.tasks.sentences.folds import fold_count, fold_numbers, groups_of
 from firth.embed.compare.tasks.sentences.inputs import state_means, words_read
 from firth.embed.compare.tasks.similarity import DIGITS, METRICS, why_undefined
 from firth.embed.compare.tasks.word_task import WordTask
@@ -56,7 +56,9 @@ class _DescribedWords(WordTask):
     folds: int
     seed: int
     of_sequences: bool = False  # each word is a sequence of tokens, cut as a run's corpus is
+    by: str = ""  # the column of groups
     bounded = False
+    deals_folds = True
     probe: ClassVar[Any]  # of training rows, what they have and new rows, to what these have
 
     @classmethod
@@ -70,13 +72,11 @@ class _DescribedWords(WordTask):
         """Read a table, or a column of it."""
         file, column = file_and_column(path)
         require_torch(f"{path}: a probe")
-        table = WordTable.read(file)
+        table = WordTable.read(file, config.groups)
         words, values, groups = cls._read(path, table)
-        if (n_groups := len(set(groups))) < 2:
-            raise SourceError(f"{path}: has {n_groups} words or groups; pass at least two")
         name = f"{set_name(file)}:{column}" if column else set_name(file)
-        folds = min(config.folds, n_groups)
-        return cls(name, words, values, groups, folds, config.seed, table.of_sequences)
+        folds = fold_count(path, groups, table.group, config.folds)
+        return cls(name, words, values, groups, folds, config.seed, table.of_sequences, table.group)
 
     def items(self) -> Sequence[Sequence[str]]:
         """Return the words, one per item."""
@@ -97,11 +97,11 @@ class _DescribedWords(WordTask):
         gold, numbers = self._gold(chosen.tolist()), self.numbers[chosen]
         with ONE_THREAD:
             predicted, usual = out_of_fold(self.probe, table, gold, numbers)
-        groups = np.unique(np.array(self.groups), return_inverse=True)[1]
+        units, grouped = groups_of([self.groups[item] for item in chosen], self.by, self.folds)
         return [
             self._measurement(
                 metric, chosen, statistic, reason, chance=chance,
-                units=groups[chosen][:, None], **counts,
+                units=units, grouped=grouped, **counts,
             )
             for metric, statistic, reason, chance in self._metrics(gold, predicted, usual, numbers)
         ]  # fmt: skip
@@ -228,10 +228,10 @@ class RatingsTask(_DescribedWords):
     }
 
     @classmethod
-    def split(cls, path: Path) -> list[Path]:
+    def split(cls, path: Path, config: CompareConfig) -> list[Path]:
         """Return each rating of a file as ``FILE:COLUMN``."""
         file, _ = file_and_column(path)
-        table = WordTable.read(file)
+        table = WordTable.read(file, config.groups)
         return [Path(f"{file}:{name}") for name in table.named(path, table.ratings)]
 
     @classmethod

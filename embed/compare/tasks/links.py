@@ -18,7 +18,7 @@ from firth.embed.compare.inputs.lookup import raw_rows
 from firth.embed.compare.probes.vector_probes import dense, label_scores, out_of_fold, ranks_within
 from firth.embed.compare.statistics.roc import AveragePrecision, RocArea
 from firth.embed.compare.task import Measurement
-from firth.embed.compare.tasks.sentences.folds import fold_numbers
+from firth.embed.compare.tasks.sentences.folds import fold_count, fold_numbers, groups_of
 from firth.embed.compare.tasks.similarity import DIGITS
 from firth.embed.compare.tasks.word_task import ItemRows, WordTask
 from firth.embed.protocols import StaticVectors
@@ -39,6 +39,8 @@ class LinksTask(WordTask):
     pairs: Sequence[NodePair]
     folds: int
     seed: int
+    by: str = ""  # the column of groups
+    deals_folds = True
     key = "links"
     skill = "links of nodes"
     folds_case = False  # in names of nodes
@@ -62,9 +64,9 @@ class LinksTask(WordTask):
     def read(cls, path: Path, config: CompareConfig) -> "LinksTask":
         """Read a table of pairs."""
         require_torch(f"{path}: a probe")
-        pairs = read_node_pairs(path)
-        folds = min(config.folds, len({pair.group for pair in pairs}))
-        return cls(set_name(path), pairs, folds, config.seed)
+        pairs, by = read_node_pairs(path, config.groups)
+        folds = fold_count(path, [pair.group for pair in pairs], by, config.folds)
+        return cls(set_name(path), pairs, folds, config.seed, by)
 
     def items(self) -> Sequence[Sequence[str]]:
         """Return the nodes of each pair."""
@@ -89,6 +91,10 @@ class LinksTask(WordTask):
         scores = {} if reason else self._scores(vectors, found, linked)
         chances = {"auc": 0.5, "ap": float(linked.mean()) if len(linked) else None}
         units = self._word_numbers()[found.items]
+        named = [self.pairs[item].group for item in found.items.tolist()]
+        groups, grouped = groups_of(named, self.by, self.folds)
+        if self.by:
+            units = np.column_stack([units, groups + units.max(initial=0) + 1])
         return [
             self._measurement(
                 metric,
@@ -97,6 +103,7 @@ class LinksTask(WordTask):
                 reason,
                 chance=None if reason else chances[area],
                 units=units,
+                grouped=grouped,
                 **found.counts,
             )
             for metric in self.metrics

@@ -62,6 +62,8 @@ class SentenceSet(LabeledSet[LabeledSentences]):
             other_texts = set(other_part.texts)
             if n_repeated := sum(text in other_texts for text in part.texts):
                 yield f"{n_repeated:,} sentences of the {role} part are also in the {other} part"
+            if n_groups := len({*part.groups} & {*other_part.groups}):
+                yield f"{n_groups:,} groups of the {role} part are also in the {other} part"
 
     def _held_out(self) -> np.ndarray:
         """Return a tenth of TRAIN, never the first-drawn sentence of a label."""
@@ -69,7 +71,15 @@ class SentenceSet(LabeledSet[LabeledSentences]):
         n_train = len(learning)
         order = learning[np.random.default_rng([self.seed, n_train]).permutation(n_train)]
         first = np.unique(self.labels[order], return_index=True)[1]
-        return np.delete(order, first)[: max(1, n_train // HELD_OUT)]
+        n_dev = max(1, n_train // HELD_OUT)
+        if names := self.parts.train.groups:  # whole groups, in the order of their first sentence
+            of_order = np.array(names)[order]
+            _, start, group = np.unique(of_order, return_index=True, return_inverse=True)
+            free = ~np.isin(start[group], start[group][first])
+            if free.any():
+                last = np.sort(start[group][free])[:n_dev][-1]
+                return order[free & (start[group] <= last)]
+        return np.delete(order, first)[:n_dev]
 
     def _learning(self) -> np.ndarray:
         """Return the sentences of the training file that are not TEST."""

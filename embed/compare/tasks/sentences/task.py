@@ -25,7 +25,7 @@ from firth.embed.compare.probes.examples import source_note
 from firth.embed.compare.probes.progress import share
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.task import Measurement, Task
-from firth.embed.compare.tasks.sentences.folds import read_folds
+from firth.embed.compare.tasks.sentences.folds import groups_of, read_folds
 from firth.embed.compare.tasks.sentences.items import SentenceSet
 from firth.embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
 from firth.embed.compare.tasks.tagging.inputs import likely_parts
@@ -40,7 +40,9 @@ class SentencesTask(Task):
     dataset: str  # name of the set
     folds: Sequence[SentenceSet]  # divisions of the same sentences; one if the set has parts
     layers: bool  # whether all layers of an encoder and its static vectors are scored as well
+    by: str = ""  # the column of groups
     key = "sentences"
+    deals_folds = True
     skill = "labels of sentences"
     metrics: ClassVar = {
         "accuracy": "share of sentences labeled right from the mean of their word vectors",
@@ -59,7 +61,8 @@ class SentencesTask(Task):
     def read(cls, path: Path, config: CompareConfig) -> "SentencesTask":
         """Read the parts of a set, or a file to divide into folds, printing notes."""
         if "," in str(path):
-            parts = read_sentence_parts(str(path), fine=config.fine_labels)
+            given = {"fine": config.fine_labels, "groups": config.groups}
+            parts = read_sentence_parts(str(path), **given)
             folds = [SentenceSet(parts, config.seed)]
             notes = [*folds[0].training_notes(), *folds[0].test_notes()]
         else:
@@ -75,12 +78,12 @@ class SentencesTask(Task):
             )
         for text in notes:
             note(f"{parts.name}: {text}")
-        return cls(parts.name, folds, config.sections)
+        return cls(parts.name, folds, config.sections, config.groups)
 
     def __repr__(self) -> str:
         """Name everything that measurements depend on, for the cache."""
         folds = [fold.fingerprint() for fold in self.folds]
-        return f"SentencesTask({self.dataset!r}, {folds}, {self.layers})"
+        return f"SentencesTask({self.dataset!r}, {folds}, {self.layers}, {self.by!r})"
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -130,6 +133,9 @@ class SentencesTask(Task):
         name = getattr(vectors, "name", "vectors")
         note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s on one core")
         chosen = np.flatnonzero(items)
+        groups = [name for part in self.folds[0].parts.given for name in part.groups]
+        named = [groups[place] for place in self.places[chosen]] if groups else []
+        units, grouped = groups_of(named, self.by, len(self.folds))
         return [
             self._measurement(
                 metric,
@@ -140,6 +146,8 @@ class SentencesTask(Task):
                 items_composed=0 if section else int(composed[chosen].sum()),
                 items_zero=0 if section else int(zero[chosen].sum()),
                 note=text,
+                units=units if groups else None,
+                grouped=grouped,
                 chance=float(by_chance[chosen].mean()) if len(chosen) and not section else None,
             )
             for (metric, section), found in right.items()
