@@ -47,6 +47,7 @@ from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
 @option(
     "--report",
     group=OUTPUT,
+    excludes=["--pooling"],
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Write an HTML report with all results and the runs' nearest neighbors side by side.",

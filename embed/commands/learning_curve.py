@@ -21,7 +21,9 @@ from firth.embed.compare.curves.learning_curve import CurveConfig
 )
 @click_options(CurveConfig)
 @set_options
-@click_options(CompareConfig, skip=(*PYTHON_ONLY, "sections", "bands", "intrinsic", "seed"))
+@click_options(
+    CompareConfig, skip=(*PYTHON_ONLY, "pooling", "sections", "bands", "intrinsic", "seed")
+)
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw the curves; a .png or .svg file."
 )

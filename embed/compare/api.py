@@ -138,7 +138,12 @@ class Compared:
         if self.tasks:
             print_report(self.document, self.config.unknown)
         if self.geometry is not None:
-            print_geometry(self.geometry, short_names(self.comparison.runs, name_room(_LONGEST)))
+            print_geometry(
+                self.geometry,
+                short_names(
+                    list(dict.fromkeys(self.comparison.runs.values())), name_room(_LONGEST)
+                ),
+            )
         for rows in self.held_out:
             print_held_out(rows)
         for sentence in self.document["summary"]:
@@ -175,8 +180,10 @@ class Compared:
         ArtifactError
             If ``path`` exists or cannot be written.
         SettingError
-            If no run has a vector of any of ``words``.
+            If no run has a vector of any of ``words``, or runs have a row for each ``pooling``.
         """
+        if self.config.pooling:
+            raise SettingError("`pooling`: a report has one row for each run; leave it out")
         runs, paths = first_of_seeds(self.opened.vectors, self.opened.groups), self.opened.paths
         shown, unknown = self._words_shown(runs, words)
         asked = list(dict.fromkeys(many(examples))) or [EXAMPLE]

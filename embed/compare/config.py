@@ -2,13 +2,21 @@
 
 from dataclasses import dataclass
 
-from firth.corpora.common.options import check, describe_settings, rare_setting, setting
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import (
+    check,
+    describe_settings,
+    rare_setting,
+    setting,
+    split_list,
+)
 from firth.embed.compare.kinds import list_kinds
 
 # for words without a vector: skip their items, use a zero vector, or use the mean of all vectors
 UNKNOWN = ("skip", "zero", "mean")
 # settings without an option of a command
 PYTHON_ONLY = ("sets", "folds", "fine_labels", "left_to_right_in_words", "replicates")
+POOLINGS = ("mean", "attention", "margin")  # of labeled sentences
 # default example sentence of the HTML page
 EXAMPLE = "I [saw] a man with a [saw]"
 
@@ -41,6 +49,12 @@ class CompareConfig:
     fine_labels: bool = setting(
         False,
         "In TREC's sentences, predict fine labels such as DESC:manner rather than DESC.",
+    )
+    pooling: str = setting(
+        "",
+        f"Poolings of labeled sentences, of {', '.join(POOLINGS)}, that are rows of one table and "
+        "tested as runs are; by default all, as metrics.",
+        metavar="POOLING,...",
     )
     encoding: str = rare_setting(
         "",
@@ -105,6 +119,19 @@ class CompareConfig:
     def __post_init__(self) -> None:
         """Check the range of every option."""
         check(self)
+        if unknown := [name for name in self.poolings if name not in POOLINGS]:
+            raise SettingError(
+                f"`pooling={self.pooling}`: {unknown[0]} is not one of {', '.join(POOLINGS)}"
+            )
+
+    @property
+    def poolings(self) -> list[str]:
+        """The names in ``pooling``."""
+        return list(dict.fromkeys(split_list(self.pooling)))
+
+    def rows(self, run: str) -> list[str]:
+        """Return the names of a run's rows: its own, or one for each pooling."""
+        return [f"{run} {pooling}" for pooling in self.poolings] or [run]
 
     @property
     def baseline_names(self) -> list[str]:

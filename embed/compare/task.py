@@ -50,6 +50,7 @@ class Measurement:
     # the score of guessing or, for labels, of always giving the most frequent one; None where it
     # depends on the run
     chance: float | None = None
+    pooling: str = ""  # of which the run has a row of its own
     # how items are grouped: ``by`` a field, in how many ``groups`` and ``folds``
     grouped: Mapping[str, Any] | None = None
     # list name to (words used, words in all), for association tests

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
+from firth.embed.compare.config import POOLINGS
 from firth.embed.compare.inputs.lookup import find_words
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.onehot import one_hot, random_vectors
@@ -21,7 +22,8 @@ from firth.embed.vectors.word_vectors import WordVectors
 ONE_HOT = "one-hot"
 RANDOM = "random"
 POPULAR = "popularity"
-BASELINES = (ONE_HOT, RANDOM, POPULAR)
+_ROWS = [f"{name} {pooling}" for name in (ONE_HOT, RANDOM) for pooling in POOLINGS]
+BASELINES = (ONE_HOT, RANDOM, POPULAR, *_ROWS)
 _DIM = 300
 
 

@@ -24,11 +24,15 @@ def to_json(
     """Turn a comparison into the JSON that ``firth compare --json`` prints."""
     return {
         "runs": [
-            {"run": run, **about.get(run, {"method": run, "fingerprint": None})}
-            for run in comparison.runs
+            {"run": row, **about.get(run, {"method": run, "fingerprint": None})}
+            for row, run in comparison.runs.items()
         ]
         + [
-            {"run": name, "method": about.get(runs[0], {}).get("method"), "fingerprint": None}
+            {
+                "run": name,
+                "method": about.get(comparison.runs.get(runs[0], ""), {}).get("method"),
+                "fingerprint": None,
+            }
             | {"seeds": list(runs)}
             for name, runs in comparison.groups.items()
         ],

@@ -40,7 +40,13 @@ def compare_vectors(
         made = make_baselines(list(runs.values()), texts, limit, config.seed)
         popular = [POPULAR] * any(task.popularity for task in tasks)
         baselines = {name: made[name] for name in (*config.baseline_names, *popular)}
-    vectors, groups = {**runs, **baselines}, groups or {}
+    vectors = {**runs, **baselines}
+    groups = {
+        row: by_row
+        for name, members in (groups or {}).items()
+        for row, *by_row in zip(*map(config.rows, (name, *members)), strict=True)
+    }
+    controls = {row for name in (*baselines, *starts) for row in config.rows(name)}
     about_baselines = [*texts, str(limit), str(config.seed)]
     fingerprints = fingerprints or {}
     # a baseline depends on all runs, so it has a name only if they all have one
@@ -65,9 +71,7 @@ def compare_vectors(
         # the same measurements, whatever the folder and the other sets are
         cache = MeasurementCache(renamed(task, bare_name(task.dataset)), contents)
         of_task = {n: v for n, v in vectors.items() if n != POPULAR or task.popularity}
-        evaluation = SetEvaluation(
-            task, set_index, of_task, groups, config, cache, bands, {*baselines, *starts}
-        )
+        evaluation = SetEvaluation(task, set_index, of_task, groups, config, cache, bands, controls)
         failures += evaluation.find_known_items()
         failures += evaluation.measure(progress, len(tasks))
         scores += note_published(evaluation.scores(), task, chosen, foreign)
@@ -75,4 +79,5 @@ def compare_vectors(
     if contents:
         evict_oldest()
     seed_groups = {name: tuple(members) for name, members in groups.items()}
-    return Comparison(tuple(vectors), scores, pairs, failures, seed_groups)
+    rows = {row: name for name in vectors for row in config.rows(name)}
+    return Comparison(rows, scores, pairs, failures, seed_groups)

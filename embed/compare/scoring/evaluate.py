@@ -122,8 +122,12 @@ class SetEvaluation:
         for name, found in zip(names, results, strict=True):
             if isinstance(found, ArtifactError):  # keep the other runs
                 yield f"{self._task.dataset}: {found}"
-            else:
-                self._found[True][name], self._found[False][name] = found
+                continue
+            self._covered |= dict.fromkeys(self._config.rows(name), self._covered[name])
+            for shared, of_run in zip((True, False), found, strict=True):
+                for each in of_run:
+                    row = f"{name} {each.measured.pooling}".rstrip()
+                    self._found[shared].setdefault(row, []).append(each)
         for shared, by_run in self._found.items():
             self._found[shared] = self._with_groups(by_run)
 

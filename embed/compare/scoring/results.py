@@ -44,7 +44,8 @@ class Pair:
 class Comparison:
     """All results of a comparison."""
 
-    runs: tuple[str, ...]  # in the order given, then ``one-hot`` and ``random``
+    # row -> its run, in the order given, then ``one-hot`` and ``random``: itself, without poolings
+    runs: Mapping[str, str]
     scores: list[Score]  # set by set and metric by metric, on shared items first
     pairs: list[Pair]  # every two runs with defined scores
     failures: list[str] = field(default_factory=list)  # why runs could not be scored on a set

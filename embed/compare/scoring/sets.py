@@ -136,6 +136,11 @@ def _read(config: CompareConfig) -> tuple[list[Task], list[FirthError]]:
                         f"`groups={config.groups}`: {path}, a set of {kind}, is not divided into "
                         "folds; leave it out"
                     )
+                if config.pooling and kind != "sentences":
+                    raise SettingError(
+                        f"`pooling={config.pooling}`: {path}, a set of {kind}, is not one of "
+                        "labeled sentences; leave it out"
+                    )
                 for part in task_class(kind).split(path, config):
                     tasks.append(task_class(kind).read(part, config))
                     read.append((kind, part))

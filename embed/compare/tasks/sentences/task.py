@@ -1,6 +1,6 @@
 """Labeling sentences with probes on pooled vectors, by the mean or by attention."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 
 from firth.corpora.common.errors import require_torch
 from firth.corpora.common.reporting import note
-from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.config import POOLINGS, CompareConfig
 from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.labeled_sentences import (
     read_sentence_parts,
@@ -22,7 +22,7 @@ from firth.embed.compare.inputs.encoder_access import encoder_of, static_note
 from firth.embed.compare.inputs.long_sentences import long_sentence_note
 from firth.embed.compare.probes.attention_pooling import TrainedAttention
 from firth.embed.compare.probes.examples import source_note
-from firth.embed.compare.probes.progress import share
+from firth.embed.compare.probes.progress import steps
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.compare.tasks.sentences.folds import groups_of, read_folds
@@ -31,6 +31,9 @@ from firth.embed.compare.tasks.sentences.pooling_probes import PooledSentences, 
 from firth.embed.compare.tasks.tagging.inputs import likely_parts
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.one_thread import ONE_THREAD
+
+_SUFFIXES = ("", "_attention", "_attention_margin")
+_METRICS = {name: f"accuracy{end}" for name, end in zip(POOLINGS, _SUFFIXES, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,7 @@ class SentencesTask(Task):
     folds: Sequence[SentenceSet]  # divisions of the same sentences; one if the set has parts
     layers: bool  # whether all layers of an encoder and its static vectors are scored as well
     by: str = ""  # the column of groups
+    poolings: tuple[str, ...] = ()  # rows of their own, as if of several runs
     key = "sentences"
     deals_folds = True
     skill = "labels of sentences"
@@ -78,12 +82,14 @@ class SentencesTask(Task):
             )
         for text in notes:
             note(f"{parts.name}: {text}")
-        return cls(parts.name, folds, config.sections, config.groups)
+        return cls(parts.name, folds, config.sections, config.groups, tuple(config.poolings))
 
     def __repr__(self) -> str:
         """Name everything that measurements depend on, for the cache."""
         folds = [fold.fingerprint() for fold in self.folds]
-        return f"SentencesTask({self.dataset!r}, {folds}, {self.layers}, {self.by!r})"
+        return (
+            f"SentencesTask({self.dataset!r}, {folds}, {self.layers}, {self.by!r}, {self.poolings})"
+        )
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -111,25 +117,25 @@ class SentencesTask(Task):
         """Train probes, score every fold by mean and by attention, and print the time taken."""
         # items: bool (n_items,)
         started, text = thread_time(), ""
-        # by metric and section: bool (n_items,)
+        # by pooling and section: bool (n_items,)
         right: dict[tuple[str, str | None], np.ndarray] = {}
         composed, zero, by_chance = np.zeros((3, self.n_items), dtype=bool)
         with ONE_THREAD:
             for fold, pooled in pool_sentences(vectors, self.folds, static_too=self.layers):
-                with share(0, 0.5):
-                    softmax = pooled.train_attention(fold)
-                with share(0.5, 1):
-                    margin = pooled.train_attention(fold, margin=True)
+                trained = {
+                    name: pooled.train_attention(fold, margin=name == "margin")
+                    for name in steps([n for n in self.poolings or POOLINGS if n != "mean"])
+                }
                 test = fold.places(TEST)
                 at = np.searchsorted(self.places, test)
-                for key, predicted in self._predictions(fold, pooled, softmax, margin).items():
+                for key, predicted in self._predictions(fold, pooled, trained).items():
                     of_key = right.setdefault(key, np.zeros(self.n_items, dtype=bool))
                     of_key[at] = predicted == fold.labels[test]
                 composed[at] = pooled.inputs.with_any(pooled.inputs.composed)[test]
                 zero[at] = pooled.inputs.with_any(pooled.inputs.zero)[test]
                 by_chance[at] = fold.right_by_chance(test)
                 if fold is self.folds[0]:
-                    text = self._note_text(vectors, pooled, softmax, margin)
+                    text = self._note_text(vectors, pooled, trained)
         name = getattr(vectors, "name", "vectors")
         note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s on one core")
         chosen = np.flatnonzero(items)
@@ -138,7 +144,7 @@ class SentencesTask(Task):
         units, grouped = groups_of(named, self.by, len(self.folds))
         return [
             self._measurement(
-                metric,
+                "accuracy" if self.poolings else _METRICS[pooling],
                 chosen,
                 Means(found[chosen]),
                 None if len(chosen) else "no sentence is scored",
@@ -148,36 +154,32 @@ class SentencesTask(Task):
                 note=text,
                 units=units if groups else None,
                 grouped=grouped,
+                pooling=pooling if self.poolings else "",
                 chance=float(by_chance[chosen].mean()) if len(chosen) and not section else None,
             )
-            for (metric, section), found in right.items()
+            for (pooling, section), found in right.items()
         ]
 
     def _predictions(
-        self,
-        fold: SentenceSet,
-        pooled: PooledSentences,
-        softmax: TrainedAttention,
-        margin: TrainedAttention,
+        self, fold: SentenceSet, pooled: PooledSentences, trained: Mapping[str, TrainedAttention]
     ) -> dict[tuple[str, str | None], np.ndarray]:
-        """Return the predictions for the test part, by metric and section."""
+        """Return the predictions for the test part, by pooling and section."""
         # values: int64 (n_test,)
         test, bags = fold.places(TEST), pooled.labeled(fold, TEST).bags
         means = {source: probe.predictions[test] for source, probe in pooled.means.items()}
         shown = means if self.layers and len(means) > 1 else {}
-        return {
-            ("accuracy", None): means[pooled.source],
-            **{("accuracy", source): predicted for source, predicted in shown.items()},
-            ("accuracy_attention", None): softmax.network.predict(bags),
-            ("accuracy_attention_margin", None): margin.network.predict(bags),
+        found: dict[tuple[str, str | None], np.ndarray] = {
+            ("mean", source): predicted
+            for source, predicted in {None: means[pooled.source], **shown}.items()
+            if "mean" in (self.poolings or POOLINGS)
         }
+        return found | {(n, None): each.network.predict(bags) for n, each in trained.items()}
 
     def _note_text(
         self,
         vectors: StaticVectors,
         pooled: PooledSentences,
-        softmax: TrainedAttention,
-        margin: TrainedAttention,
+        trained: Mapping[str, TrainedAttention],
     ) -> str:
         """Return a note on training data, chosen hyperparameters and long sentences."""
         first = self.folds[0]
@@ -186,9 +188,11 @@ class SentencesTask(Task):
             f"{several}trained on {len(first.places(TRAIN)):,} sentences with "
             f"{len(first.classes):,} labels; "
             f"{source_note(pooled.source)}weight decay {pooled.means[pooled.source].decay:g} for "
-            f"means, learning rate {softmax.rate:g} in {softmax.epochs} epochs for attention, "
-            f"{margin.rate:g} in {margin.epochs} with a margin of {margin.margin:g}"
+            "means"
         )
+        for each in trained.values():
+            way = f"with a margin of {each.margin:g}" if each.margin else "for attention"
+            text += f", learning rate {each.rate:g} in {each.epochs} epochs {way}"
         encoder = encoder_of(vectors)
         if encoder is None:
             return static_note(vectors) + text

@@ -45,7 +45,7 @@ def pair(a, b, p, set_index=0, section=None, metric="spearman"):
 
 def comparison(*columns, pairs=()):
     scores = [score for column in columns for score in column]
-    return Comparison(tuple(dict.fromkeys(s.run for s in scores)), scores, list(pairs))
+    return Comparison({s.run: s.run for s in scores}, scores, list(pairs))
 
 
 def table(capsys, found):

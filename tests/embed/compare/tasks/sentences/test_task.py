@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import sklearn.linear_model
 from sklearn.linear_model import LogisticRegression
 
 from firth.corpora.common.console import show_progress
-from firth.corpora.common.errors import ArtifactError, SourceError
+from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
+from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.labeled_sentences import LabeledSentences, read_sentence_parts
 from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
@@ -18,6 +20,7 @@ from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.encoder_access import WithEncoder
 from firth.embed.compare.probes import attention_pooling
 from firth.embed.compare.scoring.frequency_bands import frequency_bands
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.tasks.sentences.folds import fold_numbers
 from firth.embed.compare.tasks.sentences.inputs import (
     mean_pool,
@@ -447,3 +450,46 @@ def test_labels_of_one_fold_are_noted_and_count_as_wrong(tmp_path, capsys):
         capsys.readouterr().err.splitlines()
     )
     assert (fold.labels[40], fold.classes) == (-1, ["0", "1"])  # no probe predicts -1
+
+
+def test_poolings_are_rows_tested_as_runs_are(files, vectors, tmp_path):
+    random = make_baselines([vectors], VOCABULARY, 100, seed=1)["random"]
+    path = ",".join(map(str, files))
+    config = CompareConfig(
+        sets=(f"sentences={path}",), pooling="mean,attention", baselines="random", replicates=100
+    )
+
+    compared = compare({"a": vectors, "b": random}, config)
+
+    rows = [f"{run} {name}" for run in ("a", "b", "random") for name in ("mean", "attention")]
+    assert [run["run"] for run in compared.document["runs"]] == rows
+    results = {each["run"]: each for each in compared.document["results"] if each["shared_items"]}
+    assert {each["metric"] for each in results.values()} == {"accuracy"}
+    alone = scores(task_of(*files), vectors)
+    assert results["a mean"]["score"] == alone["accuracy"]
+    assert results["a attention"]["score"] == alone["accuracy_attention"]
+    pairs = {(each["a"], each["b"]): each for each in compared.document["pairs"]}
+    assert [pair for pair, each in pairs.items() if each["family"] == "runs"] == [
+        *combinations(rows[:4], 2)
+    ]
+    assert pairs["a mean", "a attention"]["p"] is not None
+    assert "a attention" in compared.document["summary"][0]
+    compared.store(tmp_path / "out")
+    with pytest.raises(SettingError, match="a report has one row for each run; leave it out"):
+        compared.write_report(tmp_path / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pooling": "mean,max"}, "`pooling=mean,max`: max is not one of mean, attention, margin"),
+        (
+            {"pooling": "mean", "sets": ("similarity=a",)},
+            "`pooling=mean`: a, a set of similarity, is not one of labeled sentences; leave it out",
+        ),
+    ],
+)
+def test_poolings_of_other_names_or_sets_are_refused(options, message):
+    with pytest.raises(SettingError) as refusal:
+        read_tasks(CompareConfig(**options))
+    assert str(refusal.value) == message
