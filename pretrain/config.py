@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from firth.corpora.common.device import DEVICES, WHICH
 from firth.corpora.common.errors import SettingError
@@ -17,9 +18,9 @@ from firth.corpora.common.options import (
 from firth.embed.registry import MIN_COUNT_HELP, Chosen
 from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.mixers import ATTENTION, MIXERS
+from firth.pretrain.objectives import MASKED, ObjectiveKind, objective_help, parse_objective
 from firth.pretrain.shape import NORMS, POSITIONS, TREE, EncoderConfig, is_number
 
-MASKED, CAUSAL = OBJECTIVES = ("masked", "causal")
 _OF_MASKS = ("mask_rate", "masking")  # settings
 BUDGETS = ("steps", "epochs", "minutes")
 _EPOCHS = 10
@@ -123,9 +124,9 @@ class MlmConfig:
         choices=("sentence", "paragraph", "document"),
     )
     objective: str = setting(
-        "masked",
-        "What is predicted: masked pieces from both sides, or each piece from those before it.",
-        choices=OBJECTIVES,
+        MASKED,
+        objective_help(),
+        metavar="NAME[:KEY=VALUE,...]",
         heading="Objective",
     )
     mask_rate: str = rare_setting(
@@ -213,7 +214,7 @@ class MlmConfig:
             of_keys = self.positions in (_OF_KEYS if not shape.has_heads else ("relative",))
             names = ("attention", "positions") if of_keys else ("attention",)
             refuse_unused(self, names, f"no layer has attention with `mixer={self.mixer}`")
-        if shape.causal:
+        if not self.objective_kind.masks:
             refuse_unused(self, _OF_MASKS, f"nothing is masked with `objective={self.objective}`")
         if shape.attention_span is not None:
             self._check_span(shape)
@@ -271,9 +272,20 @@ class MlmConfig:
         return (self.attention or "").startswith(TREE)
 
     @property
+    def objective_kind(self) -> ObjectiveKind:
+        """What the objective needs of the code around it."""
+        return parse_objective(self.objective)[0]
+
+    @property
+    def objective_keys(self) -> dict[str, Any]:
+        """The objective's own settings, with defaults."""
+        return parse_objective(self.objective)[1]
+
+    @property
     def mask_rates(self) -> tuple[float, float]:
         """The first and the last share of pieces to mask; NaN if none are."""
-        return parse_rates(self.mask_rate) if self.objective == "masked" else (math.nan, math.nan)
+        masks = self.objective_kind.masks
+        return parse_rates(self.mask_rate) if masks else (math.nan, math.nan)
 
     @property
     def mean_mask_rate(self) -> float:
@@ -323,7 +335,7 @@ class MlmConfig:
             attention_span=span,
             global_every=global_every,
             dropout=self.dropout,
-            causal=self.objective == CAUSAL,
+            causal=self.objective_kind.causal,
             attention_edges=edges,
             mixers=mixers,
             conv_width=width,

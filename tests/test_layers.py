@@ -51,7 +51,7 @@ embed.refine
 embed.predict
 embed.study
 embed.commands
-pretrain.mixers pretrain.attention_scores
+pretrain.mixers pretrain.attention_scores pretrain.objectives
 pretrain.shape
 pretrain.config pretrain.device
 pretrain.data

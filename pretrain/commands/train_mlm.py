@@ -9,8 +9,9 @@ import click
 from firth.corpora.common.command import Command
 from firth.embed.commands.training import TrainingRequest, size, training_options
 from firth.embed.runs.seeds import KEPT
-from firth.pretrain.config import MASKED, PRESETS, MlmConfig
+from firth.pretrain.config import PRESETS, MlmConfig
 from firth.pretrain.mixers import ATTENTION
+from firth.pretrain.objectives import MASKED
 
 # presets that learn more than larger ones in fewer minutes times cores (docs/methods/mlm.md)
 _BEST_BELOW = {"tiny": 15.0, "micro": 50.0}

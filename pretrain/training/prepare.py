@@ -11,12 +11,12 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.tokenizer.pieces import CLS, Pieces
 from firth.embed.vectors.piece_table import FIRST_VECTORS
 from firth.embed.vectors.training import NothingCountedError, nothing_together
-from firth.pretrain.config import MASKED, MlmConfig
+from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.batches import Batch, Batches, fixed_batches
 from firth.pretrain.data.objectives.causal import piece_characters
-from firth.pretrain.data.objectives.registry import CLASSES
 from firth.pretrain.data.packing import PackedRows, piece_counts
 from firth.pretrain.data.text import TextSplits, max_segments, pack_text
+from firth.pretrain.objectives import MASKED, OBJECTIVES, ObjectiveKind
 from firth.pretrain.shape import EncoderConfig
 from firth.pretrain.training.evaluation import HeldOut, unigram_score
 from firth.pretrain.training.schedule import Budget, make_budget
@@ -48,7 +48,8 @@ def build_training_data(
     """Pack the text into rows on the device, and set up its batches."""
     train, held_out = pack_text(text, pieces, config, device)
     continues = torch.tensor(pieces.continues, device=train.device)
-    objective = CLASSES[config.objective].for_training(config, continues, train.sequence_length)
+    chooser = config.objective_kind.load()
+    objective = chooser.for_training(config, continues, train.sequence_length)
     batches = Batches(train, objective, batch_rows=batch, seed=config.seed)
     counts, budget = piece_counts(train), make_budget(config, train.n_rows, batch)
     _require_contexts(train, counts, config, batch * (budget.steps or math.inf))
@@ -90,20 +91,20 @@ def make_first_vectors(run: Path, text: TextSplits, data: TrainingData, threads:
 
 def make_held_out(data: TrainingData, micro_batch: int) -> HeldOut:
     """Choose targets in the held-out text, and score the baseline on them."""
-    objective, device = data.config.objective, data.train.device
-    batches = held_out_batches(data.held_out, data.pieces, micro_batch, objective)
+    kind, device = data.config.objective_kind, data.train.device
+    batches = held_out_batches(data.held_out, data.pieces, micro_batch, kind)
     characters = None
-    if CLASSES[objective].per_character:
+    if kind.load().per_character:
         characters = torch.tensor(piece_characters(data.pieces.names), device=device)
     return HeldOut(batches, unigram_score(data.counts, batches), characters)
 
 
 def held_out_batches(
-    rows: PackedRows, pieces: Pieces, micro_batch: int, objective: str = MASKED
+    rows: PackedRows, pieces: Pieces, micro_batch: int, kind: ObjectiveKind = OBJECTIVES[MASKED]
 ) -> list[Batch]:
     """Choose targets in some of the held-out text, the same in every run of an objective."""
     continues = torch.tensor(pieces.continues, device=rows.device)
-    chooser = CLASSES[objective].for_held_out(continues, rows.sequence_length)
+    chooser = kind.load().for_held_out(continues, rows.sequence_length)
     limit = max(1, chooser.held_out_targets // chooser.capacity)
     size = min(micro_batch, limit)
     batches = list(fixed_batches(rows, chooser, batch_rows=size, n_rows_limit=limit))

@@ -35,6 +35,7 @@ from firth.pretrain.data.packing import PackedRows
 from firth.pretrain.data.text import open_text
 from firth.pretrain.inference.causal_encoder import CausalEncoder
 from firth.pretrain.model.encoder import Core
+from firth.pretrain.objectives import OBJECTIVES
 from firth.pretrain.shape import EncoderConfig
 from firth.pretrain.train import make_mlm_run, train_mlm
 from firth.pretrain.training import autotune, loop, prepare, session, warm_start
@@ -210,7 +211,7 @@ def test_bits_per_character_are_those_of_the_text_that_the_pieces_spell(corpus, 
     text = open_text(corpus, small())
     rows = PackedRows.pack(text.held_out, pieces, 16, "cpu")
     spelled, n_targets = "", 0
-    for batch in prepare.held_out_batches(rows, pieces, 8, "causal"):
+    for batch in prepare.held_out_batches(rows, pieces, 8, OBJECTIVES["causal"]):
         for piece in batch.targets[batch.weights > 0].tolist():
             name, n_targets = pieces.names[piece], n_targets + 1
             spelled += name[2:] if name.startswith("##") else f" {name}"

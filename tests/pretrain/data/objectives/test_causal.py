@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP, UNK, learn_pieces
-from firth.pretrain.config import OBJECTIVES, MlmConfig
+from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.batches import Batches, fixed_batches
 from firth.pretrain.data.objectives.causal import NextPiece, piece_characters
-from firth.pretrain.data.objectives.registry import CLASSES
 from firth.pretrain.data.packing import PackedRows, lay_out
 from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
@@ -69,19 +68,15 @@ def test_padding_after_the_text_is_no_part_of_it_that_has_a_loss():
 
 def test_training_learns_ends_and_evaluation_leaves_them_out():
     config = MlmConfig(objective="causal")
-    training = CLASSES["causal"].for_training(config, CONTINUES, 16)
+    training = NextPiece.for_training(config, CONTINUES, 16)
     [batch] = fixed_batches(
-        ROWS, CLASSES["causal"].for_held_out(CONTINUES, 16), batch_rows=999, n_rows_limit=999
+        ROWS, NextPiece.for_held_out(CONTINUES, 16), batch_rows=999, n_rows_limit=999
     )
     first = Batches(ROWS, training, batch_rows=8, seed=1).batch(0, math.nan)
 
     assert ((first.targets == SEP) & (first.weights > 0)).any()
     assert not ((batch.targets == SEP) & (batch.weights > 0)).any()
     assert int(batch.weights.sum()) == int((all_ids(ROWS)[:, 1:] >= FIRST_PIECE).sum())
-
-
-def test_every_objective_has_a_name_of_the_setting():
-    assert tuple(CLASSES) == OBJECTIVES
 
 
 @pytest.mark.parametrize("size", [60, 90, 120])

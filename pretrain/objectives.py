@@ -1,0 +1,83 @@
+"""The objectives by name: what a model learns to predict, and each one's own settings."""
+
+import dataclasses
+import pkgutil
+from dataclasses import dataclass
+from typing import Any
+
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import check, split_list
+
+
+@dataclass(frozen=True)
+class ObjectiveKind:
+    """Where an objective is, and what it needs of the code around it."""
+
+    # ``module:class``, a :class:`firth.pretrain.data.objectives.targets.Objective`
+    path: str
+    help: str  # what is predicted
+    masks: bool = True  # whether pieces are hidden, at a rate and in units
+    causal: bool = False  # whether a slot sees only itself and those before it
+    # keys by name, declared by :func:`firth.corpora.common.options.setting`; the type of a
+    # value is that of its default
+    keys: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def load(self) -> Any:
+        """Import the class."""
+        return pkgutil.resolve_name(self.path)
+
+
+MASKED = "masked"
+OBJECTIVES = {
+    MASKED: ObjectiveKind(
+        "firth.pretrain.data.objectives.masked:MaskedPieces", "hidden pieces from both sides"
+    ),
+    "causal": ObjectiveKind(
+        "firth.pretrain.data.objectives.causal:NextPiece",
+        "each piece from those before it",
+        masks=False,
+        causal=True,
+    ),
+}
+
+
+def objective_help() -> str:
+    """Describe the objectives and their keys."""
+    texts = []
+    for name, kind in OBJECTIVES.items():
+        keys = (
+            f"{key}={field.default} {field.metadata['help']}" for key, field in kind.keys.items()
+        )
+        texts.append(", ".join([f"{name}: {kind.help}", *keys]))
+    return f"What is predicted. {'; '.join(texts)}."
+
+
+def parse_objective(text: str) -> tuple[ObjectiveKind, dict[str, Any]]:
+    """Return the kind of objective, and all of its keys with their values.
+
+    >>> parse_objective("causal")[1]
+    {}
+    """
+    name, colon, rest = text.partition(":")
+    if name not in OBJECTIVES:
+        raise SettingError(f"`objective={text}`: choose from {', '.join(OBJECTIVES)}")
+    kind = OBJECTIVES[name]
+    fields = [(key, type(field.default), field) for key, field in kind.keys.items()]
+    keys, values = dataclasses.make_dataclass(name, fields, frozen=True), {}
+    for part in split_list(rest) or [""] * bool(colon):
+        key, _, value = part.partition("=")
+        try:
+            values[key] = type(kind.keys[key].default)(value)
+        except (KeyError, ValueError):
+            forms = (f"{key}={value_type.__name__.upper()}" for key, value_type, _ in fields)
+            raise SettingError(
+                f"`objective={text}`: after {name} and a colon, {part!r} is none of its keys: "
+                f"{', '.join(forms) or 'it has none'}"
+            ) from None
+    chosen = keys(**values)
+    try:
+        check(chosen)
+    except SettingError as error:
+        # "mixed.share must be" becomes "share must be"
+        raise SettingError(f"`objective={text}`: {str(error).partition('.')[2]}") from None
+    return kind, dataclasses.asdict(chosen)
