@@ -336,6 +336,7 @@ class MlmConfig:
             global_every=global_every,
             dropout=self.dropout,
             causal=self.objective_kind.causal,
+            both_ways=self.objective_kind.mixed,
             attention_edges=edges,
             mixers=mixers,
             conv_width=width,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.options import check, split_list
+from firth.corpora.common.options import check, setting, split_list
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class ObjectiveKind:
     help: str  # what is predicted
     masks: bool = True  # whether pieces are hidden, at a rate and in units
     causal: bool = False  # whether a slot sees only itself and those before it
+    mixed: bool = False  # whether it does so in some rows, and predicts the next piece in all
     # keys by name, declared by :func:`firth.corpora.common.options.setting`; the type of a
     # value is that of its default
     keys: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -27,16 +28,22 @@ class ObjectiveKind:
         return pkgutil.resolve_name(self.path)
 
 
-MASKED = "masked"
+MASKED, CAUSAL = "masked", "causal"
 OBJECTIVES = {
     MASKED: ObjectiveKind(
         "firth.pretrain.data.objectives.masked:MaskedPieces", "hidden pieces from both sides"
     ),
-    "causal": ObjectiveKind(
+    CAUSAL: ObjectiveKind(
         "firth.pretrain.data.objectives.causal:NextPiece",
         "each piece from those before it",
         masks=False,
         causal=True,
+    ),
+    "mixed": ObjectiveKind(
+        "firth.pretrain.data.objectives.mixed:MixedRows",
+        "masked and causal rows for one model",
+        mixed=True,
+        keys={"causal_share": setting(0.5, "of the rows", above=0, below=1)},
     ),
 }
 

@@ -44,6 +44,7 @@ class EncoderConfig:
     mixers: tuple[str, ...] = ()
     conv_width: int | None = _size("Slots of a filter; None without filters.", default=None)
     causal: bool = setting(False, "Whether a slot sees only itself and what is before it.")
+    both_ways: bool = setting(False, "Whether it may be causal, too, and slots predict the next.")
     attention_edges: str | None = setting(None, "Heads that attend along edges of trees.")
     nearby_heads: bool = setting(False, "Whether heads started at the slots nearby.")
 
@@ -54,6 +55,11 @@ class EncoderConfig:
         self._check_mixers()
         if self.has_heads:
             self._check_heads()
+        if self.both_ways and (other := self.other_than(ATTENTION)):
+            raise SettingError(
+                f"`objective=mixed` needs attention in every layer, which can be causal or not "
+                f"with the same weights, and {other}"
+            )
         if self.attends:
             self._check_attention()
         if self.positions == "sinusoidal" and self.dim % 2:
@@ -100,10 +106,11 @@ class EncoderConfig:
             raise SettingError(f"{setting}: a layer has {self.heads} heads; pass at most as many")
         if other := self.other_than(ATTENTION):
             raise SettingError(f"{setting} needs attention in every layer, and {other}")
-        if self.causal:
+        if self.causal or self.both_ways:
+            objective = "causal" if self.causal else "mixed"
             raise SettingError(
-                f"{setting}: edges also lead to later words, which `objective=causal` predicts; "
-                "leave one of them out"
+                f"{setting}: edges also lead to later words, which `objective={objective}` "
+                "predicts; leave one of them out"
             )
 
     def _check_mixers(self) -> None:
@@ -123,6 +130,11 @@ class EncoderConfig:
                 f"a width of {self.conv_width}: a filter has as many slots on each side of its "
                 "own; it must be odd"
             )
+
+    @property
+    def one_way(self) -> "EncoderConfig":
+        """The causal shape of the same weights, if it can be read both ways."""
+        return dataclasses.replace(self, causal=True, both_ways=False) if self.both_ways else self
 
     @property
     def attends(self) -> bool:

@@ -1,7 +1,7 @@
 """Batches of rows with pieces to predict, made on the device as a function of seed and step."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -24,6 +24,8 @@ class Rows:
     pattern: torch.Tensor | None = field(default=None, kw_only=True)
     # int64 (B,): the key of each row's random numbers, in a training that needs them
     noise: torch.Tensor | None = field(default=None, kw_only=True)
+    # whether a slot sees only itself and those before it; None for what the encoder's shape says
+    causal: bool | None = field(default=None, kw_only=True)
 
     @classmethod
     def whole(cls, ids: torch.Tensor) -> "Rows":
@@ -41,6 +43,9 @@ class Batch(Rows):
     weights: torch.Tensor  # float32 (B, C): 1, or 0 if unused
     # int64 (B, C), in held-out batches: the cluster of text that each target is from
     clusters: torch.Tensor | None = None
+    # bool (B,), on the CPU, if rows are of two kinds: then targets and weights are (B, T) for the
+    # causal ones, and ``chosen`` is of the others
+    causal_rows: torch.Tensor | None = None
 
     @property
     def n_targets(self) -> torch.Tensor:
@@ -49,10 +54,33 @@ class Batch(Rows):
 
     def rows(self, first: int, stop: int) -> "Batch":
         """Return rows ``first`` to ``stop - 1``, as views."""
-        cut: dict[str, Any] = {
-            name: None if each is None else each[first:stop] for name, each in vars(self).items()
+        return self._of_columns(lambda column: column[first:stop])
+
+    def kinds(self) -> list["Batch"]:
+        """Return the batch, or that of rows that see both sides and that of causal rows."""
+        if self.causal_rows is None:
+            return [self]
+        parts = []
+        for causal in (False, True):
+            numbers = (self.causal_rows == causal).nonzero()[:, 0]
+            if not len(numbers):
+                continue
+            part = self._of_columns(lambda column, at=numbers: column[at.to(column.device)])
+            width = part.targets.shape[1] if causal else part.chosen.shape[1]
+            slots = torch.arange(width, device=part.chosen.device).expand(len(numbers), -1)
+            parts.append(replace(
+                part, causal=causal, causal_rows=None, chosen=slots if causal else part.chosen,
+                targets=part.targets[:, :width], weights=part.weights[:, :width],
+            ))  # fmt: skip
+        return parts
+
+    def _of_columns(self, change: Callable[[torch.Tensor], torch.Tensor]) -> "Batch":
+        """Return a batch of changed tensors."""
+        changed: dict[str, Any] = {
+            name: change(value) if isinstance(value, torch.Tensor) else value
+            for name, value in vars(self).items()
         }
-        return Batch(**cut)
+        return Batch(**changed)
 
 
 class Batches:
@@ -80,9 +108,10 @@ class Batches:
         """
         numbers = self._row_numbers(step)
         ids, tree = self._rows.take(numbers), self._rows.take_tree(numbers)
-        shown, chosen, targets, weights = self._objective.predict(ids, step=step, rate=mask_rate)
-        segments, positions = lay_out(ids)
-        return Batch(shown, segments, positions, chosen, targets, weights, tree=tree)
+        targets = self._objective.predict(ids, step=step, rate=mask_rate)
+        return Batch(
+            targets.ids, *lay_out(ids), *targets[1:4], causal_rows=targets.causal_rows, tree=tree
+        )
 
     def _row_numbers(self, step: int) -> torch.Tensor:
         """Return the numbers of a batch's rows, int64 (B,)."""
@@ -119,7 +148,7 @@ def fixed_batches(
         places = torch.arange(first, first + batch_rows, device=rows.ids.device)
         numbers = places.clamp(max=n_places - 1) * spread // n_places % rows.n_rows
         ids = rows.take(numbers)
-        shown, chosen, targets, weights = objective.predict(
+        shown, chosen, targets, weights, _ = objective.predict(
             ids, step=0, rate=HELD_OUT_RATE, first_row=first
         )
         segments, positions = lay_out(ids)

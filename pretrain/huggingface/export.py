@@ -44,14 +44,16 @@ tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
 def write_huggingface(run: Path, folder: Path) -> str:
     """Write a run for ``AutoModelForMaskedLM`` and ``AutoTokenizer``; return a short description.
 
-    A causal run is for ``AutoModelForCausalLM``, and its tokenizer adds no [SEP] behind a prompt.
+    A causal or mixed run is for ``AutoModelForCausalLM``, and its tokenizer adds no [SEP] behind a
+    prompt.
     Logits are the run's up to rounding, and the tokenizer gives the same ids for raw text.
     """
-    shape = encoder_config(run)
+    # a stock model predicts a masked piece in its own slot, not in the one before
+    shape = encoder_config(run).one_way
     load_pieces(run, shape)  # to check it
     if reason := layout_problem(shape) or _segmentation_problem(run):
         raise SettingError(f"{run}: has no huggingface form: {reason}")
-    config, tensors = huggingface_form(load_model(run))
+    config, tensors = huggingface_form(load_model(run, causal=True))
     folder.mkdir()
     write_json(folder / "config.json", config)
     write_tensors(folder / WEIGHTS, tensors)

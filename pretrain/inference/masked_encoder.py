@@ -21,7 +21,9 @@ _AT_ONCE = 0.15  # of a window's pieces, as an encoder is trained
 
 @suggesting
 class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
-    """An encoder that was trained to predict masked pieces."""
+    """An encoder that was trained to predict masked pieces, some slots before them."""
+
+    shift = 0
 
     @torch.inference_mode()
     def encode_masked(
@@ -52,7 +54,8 @@ class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
             columns += len(self.frame.before) + np.arange(offsets[-1])
             masked = torch.from_numpy(np.repeat(row, lengths[words])), torch.from_numpy(columns)
             rows.ids[masked] = self._mask
-            of_pieces = self._states(rows, layers)[masked].cpu().numpy()
+            predicting = masked[0], masked[1] - self.shift
+            of_pieces = self._states(rows, layers)[predicting].cpu().numpy()
             states[words] = np.add.reduceat(of_pieces, offsets[:-1]) / lengths[words, None]
         return self._finite(states)
 
@@ -86,7 +89,7 @@ class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
             )
             columns = torch.arange(rows.ids.shape[1], device=self._device)
             ids = rows.ids.masked_fill((columns >= at) & (columns < end), self._mask)
-            logits = self._logits(dataclasses.replace(rows, ids=ids), at)
+            logits = self._logits(dataclasses.replace(rows, ids=ids), at - self.shift)
             right = logits.log_softmax(-1).gather(1, rows.ids.gather(1, at))
             scores[pieces[numbers]] = right[:, 0].double().cpu().numpy()
         return text.sentence_sums(scores)

@@ -35,6 +35,11 @@ class MlmEncoder(MaskedPieceEncoder, TrainedEncoder, MaskFiller):
         The pieces it was trained on.
     """
 
+    @property
+    def shift(self) -> int:  # type: ignore[override]
+        """How many slots before a masked piece it is predicted."""
+        return int(self.model.config.both_ways)
+
     def fill_mask(self, text: str, k: int = 10) -> list[list[Prediction]]:
         """Predict the masked pieces of a text; raise SettingError if it has none or is too long."""
         words = self.words_and_masks(text)
@@ -45,7 +50,7 @@ class MlmEncoder(MaskedPieceEncoder, TrainedEncoder, MaskFiller):
         ids = torch.tensor([self._row(words)], device=self._device)
         with torch.inference_mode():
             chosen = (ids == MASK).nonzero()[:, 1][None]
-            logits = self.model.logits(self.model(Rows.whole(ids), chosen)[0])
+            logits = self.model.logits(self.model(Rows.whole(ids), chosen - self.shift)[0])
             logits[:, :FIRST_PIECE] = -torch.inf  # never predict special pieces
             found = logits.softmax(-1).topk(min(k, len(self.pieces) - FIRST_PIECE))
         return [
@@ -73,8 +78,11 @@ def open_masked(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder
 
 
 def open_causal(run: str | os.PathLike[str], device: str = "auto") -> CausalEncoder:
-    """Open an encoder that predicts the next piece; raise ArtifactError if it predicts masks."""
-    encoder = open_run(run, device)
+    """Open an encoder that predicts the next piece; raise ArtifactError if it predicts masks.
+
+    An encoder that was trained both ways then sees only what is before a slot.
+    """
+    encoder = open_run(run, device, causal=True)
     if not isinstance(encoder, CausalEncoder):
         raise ArtifactError(
             f"{run}: predicts masked pieces, not the next one; pass a run with `objective=causal`"
@@ -82,10 +90,15 @@ def open_causal(run: str | os.PathLike[str], device: str = "auto") -> CausalEnco
     return encoder
 
 
-def open_run(run: str | os.PathLike[str], device: str = "auto") -> TrainedEncoder:
-    """Open the encoder of a finished run of ``train-mlm``, in evaluation mode."""
+def open_run(
+    run: str | os.PathLike[str], device: str = "auto", *, causal: bool = False
+) -> TrainedEncoder:
+    """Open the encoder of a finished run of ``train-mlm``, in evaluation mode.
+
+    With ``causal``, one that was trained both ways is read from left to right.
+    """
     run = Path(run)
-    model = load_model(run, choose_device(device))
+    model = load_model(run, choose_device(device), causal=causal)
     pieces = load_pieces(run, model.config)
     settings = TextSettings.from_json(Run.open(run).text or {})
     opened = encoder_class(model.config)

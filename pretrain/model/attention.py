@@ -40,7 +40,7 @@ class SelfAttention(Mixer):
         self.few_keys, self.layer = few_keys, layer
         self.heads, self.head_dim = config.heads, config.key_dim
         self.score, self.fused = config.attention_score, config.fused
-        self.span, self.causal = config.span_of(layer), config.causal
+        self.span = config.span_of(layer)
         self.splits = SCORES[self.score].splits
         self.additive = not SCORES[self.score].products
         if not self.splits:
@@ -63,7 +63,7 @@ class SelfAttention(Mixer):
         if self.span is not None and inputs.local is not None:
             mixed = self._local_attention(q, k, v, inputs)
         elif inputs.bounds is not None:
-            mixed = varlen_attention(q, k, v, inputs.bounds, self._scale, self.span, self.causal)
+            mixed = varlen_attention(q, k, v, inputs.bounds, self._scale, self.span, inputs.causal)
         elif self.relative is not None:  # distances are laid out for all queries
             mixed = self._full_attention(q, k, v, inputs, None)
         else:
@@ -223,18 +223,21 @@ def build_attention_inputs(
     bounds: Tensor | None = None,
     tree: Tensor | None = None,
     noise: Tensor | None = None,
+    causal: bool | None = None,
 ) -> AttentionInputs:
     """Make the masks that the layers need, once for all of them.
 
     ``pattern`` limits attention to the edges of a graph; a query without edges gets 0. ``bounds``
     selects the varlen kernel, and is ignored where a mask is needed. ``tree`` limits the heads that
     attend along edges, see :func:`firth.pretrain.model.trees.tree_edges`; others ignore it.
+    ``causal`` is None for what the shape says.
     """
     # segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
     # tree: int (B, 2, T); noise: int64 (B,)
     if pattern is not None and (other := config.other_than(ATTENTION)):
         raise SettingError(f"`pattern` limits attention, and {other}")
-    inputs = AttentionInputs(segments, rotary, noise=noise)
+    causal = config.causal if causal is None else causal
+    inputs = AttentionInputs(segments, rotary, noise=noise, causal=causal)
     if not config.attends:
         return inputs
     span = config.attention_span
@@ -243,10 +246,10 @@ def build_attention_inputs(
         return dataclasses.replace(inputs, bounds=bounds)
     local = None
     if span is not None and pattern is None and block_size(span) + 2 * span < segments.shape[1]:
-        local = _local_mask(segments, span, config.causal)
+        local = _local_mask(segments, span, causal)
     if local is not None and config.global_every is None:
         return dataclasses.replace(inputs, local=local)
-    allowed = visible(segments, config.causal)
+    allowed = visible(segments, causal)
     if pattern is not None:
         allowed = allowed & pattern
     if config.attention_edges is not None:

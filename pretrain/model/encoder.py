@@ -57,6 +57,7 @@ class Core(nn.Module):
             bounds=bounds,
             tree=rows.tree,
             noise=rows.noise,
+            causal=rows.causal,
         )
 
     def first_states(self, x: Tensor) -> Tensor:
@@ -86,12 +87,12 @@ class Core(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the loss in nats and whether the prediction is correct, from embeddings on.
 
-        Both are 0 where the weight is. A causal encoder predicts in all slots.
+        Both are 0 where the weight is. Causal rows predict in all slots.
         """
         # x: float32 (B, T, D); table: float32 (V, D); bounds: int32 (n + 1,)
         # returns float32 (B * C,) twice
         inputs = self.attention_inputs(batch, bounds)
-        states = self.forward(x, inputs, None if self.config.causal else batch.chosen)
+        states = self.forward(x, inputs, None if inputs.causal else batch.chosen)
         logits = self.logits(states.flatten(0, 1), table).float()
         targets, weights = batch.targets.flatten(), batch.weights.flatten()
         loss = F.cross_entropy(logits, targets, reduction="none")

@@ -37,9 +37,12 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     path.write_bytes(save(dict(tensors), metadata={"format": "pt"}))
 
 
-def load_model(run: Path, device: torch.device | str = "cpu") -> MaskedLanguageModel:
-    """Read the encoder of a finished run, in evaluation mode."""
+def load_model(
+    run: Path, device: torch.device | str = "cpu", *, causal: bool = False
+) -> MaskedLanguageModel:
+    """Read the encoder of a finished run, in evaluation mode; ``causal`` if it may be."""
     config = encoder_config(run)
+    config = config.one_way if causal else config
     verify(run, [WEIGHTS, TOKENIZER])  # damaged weights would load, too
     return read_model(run / WEIGHTS, config, device)
 

@@ -54,6 +54,7 @@ class HeldOut:
     batches: list[Batch]
     unigram: MlmScore  # the score of the baseline
     characters: Tensor | None  # int64 (V,): of each piece, if the text gets a likelihood
+    causal: "HeldOut | None" = None  # the same text for causal rows, if some rows are causal
 
 
 def evaluate(

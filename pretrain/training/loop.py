@@ -1,6 +1,7 @@
 """The training loop: steps, evaluations and checkpoints."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -53,7 +54,7 @@ def train_model(
         max_segments=data.max_segments,
     )  # fmt: skip
     evaluations = Interval(*data.budget.interval(1 / tuning.evaluations))
-    some = take_rows(held_out.batches, _SOME_ROWS)
+    some = _some_rows(held_out)
     with session:
         if settings.compile:
             stepper.warm_up(data.batches.batch(session.position.step, mask_rate(config, 0.0)))
@@ -63,18 +64,18 @@ def train_model(
             stepper.stopwatch = session.stopwatch  # not of the warm-up
             step = session.position.step
             if (step == 0 or evaluations.is_step(step)) and not session.scored_targets():
-                _evaluate(model, some, held_out, settings, session)
+                _evaluate(model, some, settings, session)
                 evaluations.advance()
         while _take_step(stepper, data, session):
             if not group.is_first:
                 continue
             session.write_line_if_due()
             if evaluations.is_due(session.position.step) and session.progress < 1:
-                _evaluate(model, some, held_out, settings, session)
+                _evaluate(model, some, settings, session)
                 evaluations.advance()
             session.save_if_due()
         if group.is_first and session.scored_targets() != held_out.unigram.n_targets:
-            _evaluate(model, held_out.batches, held_out, settings, session)
+            _evaluate(model, held_out, settings, session)
 
 
 def _take_step(stepper: Stepper, data: TrainingData, session: MlmSession) -> bool:
@@ -94,18 +95,26 @@ def _take_step(stepper: Stepper, data: TrainingData, session: MlmSession) -> boo
     return True
 
 
+def _some_rows(held_out: HeldOut) -> HeldOut:
+    """Return a part of the held-out text for evaluations before the end."""
+    causal = None if held_out.causal is None else _some_rows(held_out.causal)
+    return replace(held_out, batches=take_rows(held_out.batches, _SOME_ROWS), causal=causal)
+
+
 def _evaluate(
     model: MaskedLanguageModel,
-    batches: Sequence[Batch],
     held_out: HeldOut,
     settings: StepSettings,
     session: MlmSession,
 ) -> None:
     """Measure and write the loss of some held-out batches."""
     session.write_line()
-    shown = session.evaluating(batches)
-    score = evaluate(model, shown, settings.dtype, held_out.characters)
-    session.write_score(score, held_out.unigram)
+    score, *causal = (
+        evaluate(model, session.evaluating(part.batches), settings.dtype, part.characters)
+        for part in (held_out, held_out.causal)
+        if part is not None
+    )
+    session.write_score(score, held_out.unigram, *causal)
 
 
 def take_rows(batches: Sequence[Batch], n_rows: int) -> list[Batch]:
@@ -114,12 +123,12 @@ def take_rows(batches: Sequence[Batch], n_rows: int) -> list[Batch]:
     columns = {
         name: torch.cat([part[name] for part in parts])
         for name, column in parts[0].items()
-        if column is not None
+        if isinstance(column, torch.Tensor)
     }
     places = columns["weights"].any(1).nonzero().flatten()
     if len(places) <= n_rows:
         return list(batches)
     chosen = places[torch.arange(n_rows, device=places.device) * len(places) // n_rows]
-    some = Batch(**{name: column[chosen] for name, column in columns.items()})
+    some = Batch(**parts[0] | {name: column[chosen] for name, column in columns.items()})
     size = len(batches[0].ids)  # fits into memory
     return [some.rows(first, first + size) for first in range(0, n_rows, size)]

@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -16,7 +16,7 @@ from firth.pretrain.data.batches import Batch, Batches, fixed_batches
 from firth.pretrain.data.objectives.causal import piece_characters
 from firth.pretrain.data.packing import PackedRows, piece_counts
 from firth.pretrain.data.text import TextSplits, max_segments, pack_text
-from firth.pretrain.objectives import MASKED, OBJECTIVES, ObjectiveKind
+from firth.pretrain.objectives import CAUSAL, MASKED, OBJECTIVES, ObjectiveKind
 from firth.pretrain.shape import EncoderConfig
 from firth.pretrain.training.evaluation import HeldOut, unigram_score
 from firth.pretrain.training.schedule import Budget, make_budget
@@ -91,11 +91,21 @@ def make_first_vectors(run: Path, text: TextSplits, data: TrainingData, threads:
 
 def make_held_out(data: TrainingData, micro_batch: int) -> HeldOut:
     """Choose targets in the held-out text, and score the baseline on them."""
-    kind, device = data.config.objective_kind, data.train.device
-    batches = held_out_batches(data.held_out, data.pieces, micro_batch, kind)
-    characters = None
+    kind = data.config.objective_kind
+    held_out = _make_held_out(data, micro_batch, kind)
+    if not kind.mixed:
+        return held_out
+    causal = _make_held_out(data, micro_batch, OBJECTIVES[CAUSAL])
+    batches = [replace(batch, causal=True) for batch in causal.batches]
+    return replace(held_out, causal=replace(causal, batches=batches))
+
+
+def _make_held_out(data: TrainingData, micro_batch: int, kind: ObjectiveKind) -> HeldOut:
+    """Choose targets by one objective, and score the baseline on them."""
+    batches, characters = held_out_batches(data.held_out, data.pieces, micro_batch, kind), None
     if kind.load().per_character:
-        characters = torch.tensor(piece_characters(data.pieces.names), device=device)
+        names = data.pieces.names
+        characters = torch.tensor(piece_characters(names), device=data.train.device)
     return HeldOut(batches, unigram_score(data.counts, batches), characters)
 
 

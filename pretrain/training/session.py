@@ -214,15 +214,25 @@ class MlmSession(Session[MlmPosition]):
             yield batch
             self.show(*self._shown, f"evaluating {number / len(batches):.0%}")
 
-    def write_score(self, score: MlmScore, unigram: MlmScore) -> None:
-        """Write a held-out evaluation; raise if the training diverged."""
+    def write_score(
+        self, score: MlmScore, unigram: MlmScore, causal: MlmScore | None = None
+    ) -> None:
+        """Write a held-out evaluation; raise if the training diverged.
+
+        ``causal`` is the score of causal rows if only some are.
+        """
         assert self.metrics is not None
         step = self.position.step
         if not math.isfinite(score.loss):
             raise self._diverged(step, f"the held-out loss is {score.loss:.3g}")
         if score.units is not None:
             write_unit_losses(self.run, score.units)
-        bits, of_text = score.bits_per_character, {}
+        bits, of_text = (causal or score).bits_per_character, {}
+        if causal is not None:
+            of_text |= {
+                f"causal_{name}": value for name, value in causal.held_out.to_line().items()
+            }
+            of_text["causal_held_out_accuracy"] = causal.accuracy
         if bits is not None:
             of_text["held_out_bits_per_character"] = bits.mean
             of_text["held_out_bits_standard_error"] = bits.standard_error

@@ -110,15 +110,16 @@ class Stepper:
         first, stop = self._group.row_range(len(batch.ids))
         sums = torch.zeros(2, device=batch.ids.device)
         for start in range(first, stop, self._settings.micro_batch):
-            part = batch.rows(start, min(start + self._settings.micro_batch, stop))
-            if self._settings.compile:  # once, though the mask rate changes
-                for chosen in (part.chosen, part.targets, part.weights):
-                    torch._dynamo.maybe_mark_dynamic(chosen, 1)
-            with self.timed("forward"), autocast(part.ids.device, self._settings.dtype):
-                loss, right = self._losses(*self._model.loss_inputs(part))
-            with self.timed("backward"):
-                (loss / n_targets.clamp(min=1)).backward()
-            sums += torch.stack([loss.detach(), right.detach()])
+            rows = batch.rows(start, min(start + self._settings.micro_batch, stop))
+            for part in rows.kinds():
+                if self._settings.compile:  # once, though the mask rate changes
+                    for chosen in (part.chosen, part.targets, part.weights):
+                        torch._dynamo.maybe_mark_dynamic(chosen, 1)
+                with self.timed("forward"), autocast(part.ids.device, self._settings.dtype):
+                    loss, right = self._losses(*self._model.loss_inputs(part))
+                with self.timed("backward"):
+                    (loss / n_targets.clamp(min=1)).backward()
+                sums += torch.stack([loss.detach(), right.detach()])
         return sums
 
 

@@ -16,6 +16,8 @@ class Targets(NamedTuple):
     chosen: Tensor  # int64 (B, C)
     targets: Tensor  # int64 (B, C)
     weights: Tensor  # float32 (B, C)
+    # bool (B,), on the CPU, if rows are of two kinds; see :meth:`Batch.kinds`
+    causal_rows: Tensor | None = None
 
 
 class Objective(Protocol):

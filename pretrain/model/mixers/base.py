@@ -26,6 +26,7 @@ class AttentionInputs:
     bounds: Tensor | None = None
     # int64 (B,): the key of each row's random numbers in training; None without any
     noise: Tensor | None = None
+    causal: bool = False  # whether a slot sees only itself and those before it
 
 
 class Mixer(nn.Module):
