@@ -107,6 +107,9 @@ ENCODERS = {
 }
 
 
+# the same for runs that predict the next piece, or do so, too
+CAUSAL_ENCODER = "firth.pretrain.inference.mlm_encoder:open_causal"
+
 _WRITE_HUGGINGFACE = (
     "firth.pretrain.huggingface.export:write_huggingface"  # ``(run, folder) -> str``
 )

@@ -84,7 +84,7 @@ def test_heads_along_edges_are_some_or_all():
         ),
         ({"objective": "causal", "masking": "word"},
          "`masking=word`: nothing is masked with `objective=causal`; leave it out"),
-        ({"objective": "mask"}, "`objective=mask`: choose from masked, causal"),
+        ({"objective": "mask"}, "`objective=mask`: choose from masked, causal, mixed"),
         ({"objective": "masked:"}, "after masked and a colon, '' is none of its keys: it has none"),
         ({"objective": "causal:span=3"}, "'span=3' is none of its keys: it has none"),
         ({"objective": "causal", "mask_rate": "0.2"}, "`mask_rate=0.2`: nothing is masked with"),
@@ -121,6 +121,9 @@ def test_heads_along_edges_are_some_or_all():
         ({"attention": "tree", "mixer": "attention,conv,attention,attention"},
          "`attention=tree` needs attention in every layer, and layer 1 is `mixer=conv`"),
         ({"attention": "tree:2", "mixer": "conformer"}, "layer 0 is `mixer=conformer`"),
+        ({"attention": "tree:4", "objective": "mixed"}, "which `objective=mixed` predicts; leave"),
+        ({"mixer": "lstm", "objective": "mixed"}, "`objective=mixed` needs attention in every"),
+        ({"objective": "mixed:causal_share=1"}, "causal_share must be below 1, got 1.0"),
         ({"attention": "tree:4", "objective": "causal"}, ": edges also lead to later words"),
     ],
 )  # fmt: skip

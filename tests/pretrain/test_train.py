@@ -429,7 +429,11 @@ def kill_pooling(monkeypatch, corpus, out):
 EVERY_STEP = MlmTuning(checkpoint_seconds=0.0, evaluations=6)
 
 
-@pytest.fixture(scope="module", params=[{}, {"dropout": 0.1}, {"objective": "causal"}], ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[{}, {"dropout": 0.1}, {"objective": "causal"}, {"objective": "mixed"}],
+    ids=str,
+)
 def whole(request, corpus, tmp_path_factory):
     """Options, and the run of an uninterrupted training."""
     config = small(**request.param)

@@ -43,6 +43,7 @@ _CONTROLS = {
     _START: "words of a masked LM without context",
     "untrained": "words of a masked LM before its training",
 }
+CAUSAL = ":causal"  # behind the path of a run that was trained both ways, to read it so
 _SUMMED = " w+c"  # suffix of the names of runs whose context vectors were added
 
 
@@ -56,7 +57,7 @@ class Opened:
     groups: Mapping[str, Sequence[str]]  # group name -> runs that differ only in the seed
     # cache names of the vectors; only of runs with checksums, which never change once written
     fingerprints: Mapping[str, str]
-    paths: Mapping[str, Path]  # of runs that are not in memory, without starts
+    paths: Mapping[str, Path]  # of runs that are not in memory, without starts and ``:causal``
     starts: frozenset[str] = frozenset()  # shown beside the runs that were named
 
 
@@ -65,7 +66,9 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
     named = _named(runs)
     if not named:
         raise SettingError("no run to compare; pass at least one")
+    causal = {name: path for name, run in named.items() if (path := _causal_run(run))}
     paths = {name: Path(run) for name, run in named.items() if not _in_memory(run)}
+    plain = {name: path for name, path in paths.items() if name not in causal}
     about: dict[str, dict[str, Any]] = {}
     fingerprints = {}
     vectors: dict[str, WordVectors] = {}
@@ -73,10 +76,12 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
         if isinstance(run, WordVectors) and _in_memory(run):
             vectors[name], about[name] = run, {"method": IN_MEMORY, "fingerprint": None}
             continue
-        path = paths[name]
+        path = causal.get(name, paths[name])
         before = _kept_checksums(path)
         vectors[name] = load_vectors(path, verified=True)
         about[name] = describe_run(path) | _describe_training(Run.open(path))
+        if name in causal:
+            about[name]["fingerprint"] += CAUSAL
         if _kept_checksums(path) != before:
             raise ArtifactError(f"{path}: was replaced while it was read; compare again")
         if isinstance(run, WordVectors) and not np.array_equal(run.matrix, vectors[name].matrix):
@@ -84,12 +89,17 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
         if before is not None:
             fingerprints[name] = about[name]["fingerprint"]
     if add_contexts:
-        return _with_contexts(vectors, Opened({}, about, seed_groups(paths), fingerprints, paths))
-    groups = seed_groups(paths)
-    contextual = {name: _with_encoder(paths.get(name), run) for name, run in vectors.items()}
-    named = first_of_seeds(vectors, groups) if starts else {}
+        return _with_contexts(vectors, Opened({}, about, seed_groups(plain), fingerprints, plain))
+    groups = seed_groups(plain)
+    contextual = {
+        name: _with_encoder((plain | causal).get(name), run, causal=name in causal)
+        for name, run in vectors.items()
+    }
+    shown = first_of_seeds({n: v for n, v in vectors.items() if n not in causal}, groups)
     controls = set()
-    for (name, run), (suffix, method) in product(named.items(), _CONTROLS.items()):
+    for (name, run), (suffix, method) in product(
+        shown.items() if starts else (), _CONTROLS.items()
+    ):
         control, words = f"{name} {suffix}", getattr(run, suffix)
         if control in vectors or words is None:
             continue
@@ -101,7 +111,7 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
         if name in fingerprints:
             fingerprints[control] = f"{fingerprints[name]} {suffix}"
     return Opened(
-        contextual, about, groups, _with_layers(fingerprints, contextual), paths,
+        contextual, about, groups, _with_layers(fingerprints, contextual), plain,
         frozenset(controls),
     )  # fmt: skip
 
@@ -186,7 +196,16 @@ def _describe_training(run: Run) -> dict[str, Any]:
     return about | ({"text": text} if isinstance(text, dict) else {})
 
 
-def _with_encoder(path: Path | None, vectors: WordVectors) -> StaticVectors:
+def _causal_run(run: Path | WordVectors) -> Path | None:
+    """Return the run of a path with ``:causal`` behind it; None for others."""
+    if isinstance(run, WordVectors) or run.exists() or not run.name.endswith(CAUSAL):
+        return None
+    return run.with_name(run.name.removesuffix(CAUSAL))
+
+
+def _with_encoder(
+    path: Path | None, vectors: WordVectors, *, causal: bool = False
+) -> StaticVectors:
     """Return the vectors with the encoder they were pooled from, if it exists."""
     if path is None:
         return vectors
@@ -201,7 +220,7 @@ def _with_encoder(path: Path | None, vectors: WordVectors) -> StaticVectors:
     masked = pooling.get("source") in MASKING
     return WithEncoder(
         vectors,
-        partial(open_encoder, run),
+        partial(open_encoder, run, causal=causal),
         layers=None if masked else layers,
         masked_layers=layers if masked else None,
     )

@@ -99,6 +99,16 @@ def test_the_stock_model_gives_the_same_logits_padding_or_not(name, causal, tmp_
     assert difference(model, stock, ids) < 1e-4
 
 
+@pytest.mark.parametrize("layout", [{}, POST], ids=["pre", "post"])
+def test_a_run_of_both_ways_becomes_the_stock_decoder(layout, tmp_path):
+    run = random_run(tmp_path / "run", both_ways=True, **layout)
+    write_huggingface(run, tmp_path / "out")
+    model = load_model(run, causal=True)
+    stock = opened(tmp_path / "out", "AutoModelForCausalLM")
+    ids = some_rows(model.config.n_pieces, model.config.max_length)
+    assert difference(model, stock, ids) < 1e-4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", [{}, POST], ids=["pre", "post"])
 def test_stock_generation_continues_a_prompt_as_the_run_does(layout, tmp_path):

@@ -68,6 +68,22 @@ def test_gradients_of_micro_batches_sum_to_those_of_the_batch(micro_batch, shape
     torch.testing.assert_close(whole_sums, part_sums, rtol=1e-6, atol=1e-5)
 
 
+def test_gradients_of_rows_of_two_kinds_are_those_of_each_kind():
+    batch = random_batch()
+    causal = torch.arange(B) % 3 > 0
+    wide = {"targets": torch.randint(5, V, (B, T)), "weights": torch.rand(B, T)}
+    wide["weights"][~causal, C:] = 0
+    mixed = dataclasses.replace(batch, causal_rows=causal, **wide)
+    whole, sums = gradients(B, mixed)
+    for micro_batch in (1, 5):
+        assert (gradients(micro_batch, mixed)[0] - whole).abs().max() < 1e-6
+    n_targets = [float(part.n_targets) for part in mixed.kinds()]
+    assert sum(n_targets) == pytest.approx(float(sums[2]))
+    of_kinds = [gradients(B, part)[0] * n for part, n in zip(mixed.kinds(), n_targets, strict=True)]
+    assert (sum(of_kinds) / sum(n_targets) - whole).abs().max() < 1e-6
+    assert whole.abs().max() > 0.01
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # which torch looks at
 def test_steps_with_fewer_pieces_to_predict_are_not_compiled_again(monkeypatch):
