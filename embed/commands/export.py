@@ -43,7 +43,7 @@ def command(
 
     huggingface writes the model of a train-mlm run instead of vectors, as a
     folder that AutoTokenizer and AutoModelForMaskedLM load, of runs with
-    --objective causal AutoModelForCausalLM.
+    --objective causal or mixed AutoModelForCausalLM.
 
     \b
     Example:

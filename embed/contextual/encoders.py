@@ -14,7 +14,7 @@ from firth.embed.formats.huggingface import (
     require_files,
 )
 from firth.embed.protocols import ContextualEncoder
-from firth.embed.registry import CAUSAL_ENCODER, ENCODERS, resolve
+from firth.embed.registry import ENCODERS, resolve
 from firth.embed.runs.run import Run
 from firth.embed.vectors.piece_table import START
 from firth.embed.vectors.word_vectors import open_start
@@ -23,9 +23,7 @@ POOLED = "pool"  # the "method" of a run whose "encoder_run" contains the encode
 ENCODER = "encoder_run"
 
 
-def open_encoder(
-    run: str | os.PathLike[str], device: str = "auto", *, causal: bool = False
-) -> ContextualEncoder:
+def open_encoder(run: str | os.PathLike[str], device: str = "auto") -> ContextualEncoder:
     """Open the encoder of a run, or the encoder that the run was pooled from.
 
     Parameters
@@ -34,8 +32,6 @@ def open_encoder(
         A run directory or a Hugging Face folder.
     device : {'auto', 'cpu', 'cuda', 'mps'}
         Where the encoder runs; ``mps`` is untried.
-    causal : bool
-        Read a run that was trained both ways, ``objective=mixed``, from left to right.
 
     Returns
     -------
@@ -45,19 +41,13 @@ def open_encoder(
     Raises
     ------
     ArtifactError
-        If it is not a finished run, has only static vectors, its encoder is damaged or missing,
-        or cannot be causal.
+        If it is not a finished run, has only static vectors, or its encoder is damaged or missing.
     SettingError
         If the device does not exist or a package that the encoder needs is not installed.
     """
     run = encoder_run(Path(run))
     method = str(_method(Run.open(run)))
-    path = ENCODERS[method]
-    if causal:
-        if method != "mlm":
-            raise ArtifactError(f"{run}: not a run of `train_mlm()`, and cannot be causal")
-        path = CAUSAL_ENCODER
-    encoder: ContextualEncoder = resolve(path)(run, device)
+    encoder: ContextualEncoder = resolve(ENCODERS[method])(run, device)
     return encoder
 
 

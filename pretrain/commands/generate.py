@@ -20,7 +20,7 @@ from firth.pretrain.inference.sampling import GenerateConfig
 def command(run: Path, prompt: str, device: str, as_json: bool, **options: Any) -> None:
     """Continue a text, piece by piece.
 
-    RUN is a run of train-mlm with --objective causal. PROMPT is the beginning of
+    RUN is a run of train-mlm with --objective causal or mixed. PROMPT is the beginning of
     the text; "" starts a new one. The same seed gives the same text. It ends
     after --length pieces, at the longest row of the run, or where the model ends
     it. In JSON, "pieces" are those added, with the model's probabilities.

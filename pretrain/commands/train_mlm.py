@@ -27,8 +27,8 @@ def command(request: TrainingRequest[MlmConfig]) -> None:
     interrupted, run the same command to resume. The run can be used like any
     other: its vectors join each word's count vector with what the model
     predicts in its place. With --objective causal, each piece is predicted from
-    those before it, and `firth generate` continues texts. For several GPUs,
-    start it with torchrun.
+    those before it, and `firth generate` continues texts; with mixed, one model
+    does both. For several GPUs, start it with torchrun.
 
     \b
     Example:

@@ -25,8 +25,8 @@ from firth.embed.contextual.encoders import POOLED, encoder_run, open_encoder, v
 from firth.embed.contextual.pooling import MASKING
 from firth.embed.formats.huggingface import is_huggingface, model_checksums, model_type
 from firth.embed.formats.vector_files import load_vectors
-from firth.embed.protocols import StaticVectors
-from firth.embed.registry import Chosen
+from firth.embed.protocols import ContextualEncoder, StaticVectors
+from firth.embed.registry import CAUSAL_ENCODER, Chosen, resolve
 from firth.embed.runs.run import Run
 from firth.embed.vectors.change_table import CHANGE
 from firth.embed.vectors.context_vectors import with_contexts
@@ -203,6 +203,12 @@ def _causal_run(run: Path | WordVectors) -> Path | None:
     return run.with_name(run.name.removesuffix(CAUSAL))
 
 
+def _open_causal(run: Path) -> ContextualEncoder:
+    """Open the encoder of a run to read it from left to right."""
+    encoder: ContextualEncoder = resolve(CAUSAL_ENCODER)(run)
+    return encoder
+
+
 def _with_encoder(
     path: Path | None, vectors: WordVectors, *, causal: bool = False
 ) -> StaticVectors:
@@ -220,7 +226,7 @@ def _with_encoder(
     masked = pooling.get("source") in MASKING
     return WithEncoder(
         vectors,
-        partial(open_encoder, run, causal=causal),
+        partial(_open_causal if causal else open_encoder, run),
         layers=None if masked else layers,
         masked_layers=layers if masked else None,
     )
