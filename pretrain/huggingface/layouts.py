@@ -6,7 +6,8 @@ Other product scores are folded into the query map: q.k = (sqrt(d) q).k / sqrt(d
 k.W q = (sqrt(d) W q).k / sqrt(d), where rotary positions rotate W q like q.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
@@ -19,8 +20,12 @@ from firth.pretrain.huggingface.loading import STATIC_LAYERS
 from firth.pretrain.mixers import ATTENTION
 from firth.pretrain.model.attention import SelfAttention
 from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.layers import EPSILON
 from firth.pretrain.shape import INIT_STD, EncoderConfig
 
+DECODER = "modernbert-decoder"
+_BLOCKS = "core.blocks."
+_KINDS_OF_TEXT = "bert.embeddings.token_type_embeddings.weight"
 _ENDS = {"bos_token_id": CLS, "eos_token_id": SEP}
 _THETA = 10_000.0  # as in model/positions.py; ModernBERT's default for full attention differs
 
@@ -53,67 +58,125 @@ def layout_problem(config: EncoderConfig) -> str | None:
     return None
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """Names of the tensors of a Hugging Face model."""
+
+    layer: str  # before the names in a layer, with its number
+    queries: tuple[str, ...]  # of the maps to queries, keys and values, in one tensor or three
+    names: dict[str, str]  # of our modules, theirs; ``core`` for its bias
+
+    def of(self, name: str) -> list[str]:
+        """Return what one of our weights is called, in parts along its first axis."""
+        module, _, leaf = name.rpartition(".")
+        before = ""
+        if module.startswith(_BLOCKS):
+            number, _, module = module.removeprefix(_BLOCKS).partition(".")
+            before = self.layer.format(number)
+        names = self.queries if module == "mixer.qkv" else (self.names[module],)
+        return [f"{before}{part}.{leaf}" for part in names]
+
+
+_BERT = {
+    "pieces": "bert.embeddings.word_embeddings",
+    "position_table": "bert.embeddings.position_embeddings",
+    "core.embedding_norm": "bert.embeddings.LayerNorm",
+    "core.head": "cls.predictions.transform.dense",
+    "core.head_norm": "cls.predictions.transform.LayerNorm",
+    "core": "cls.predictions",
+    "mixer.out": "attention.output.dense",
+    "mixer_norm": "attention.output.LayerNorm",
+    "feed_forward.inner": "intermediate.dense",
+    "feed_forward.out": "output.dense",
+    "feed_forward_norm": "output.LayerNorm",
+}
+_MODERNBERT = {
+    "pieces": "model.embeddings.tok_embeddings",
+    "core.embedding_norm": "model.embeddings.norm",
+    "core.norm": "model.final_norm",
+    "core.head": "head.dense",
+    "core.head_norm": "head.norm",
+    "core": "decoder",
+    "mixer.out": "attn.Wo",
+    "mixer_norm": "attn_norm",
+    "feed_forward.inner": "mlp.Wi",
+    "feed_forward.out": "mlp.Wo",
+    "feed_forward_norm": "mlp_norm",
+}
+_DECODER = _MODERNBERT | {"core.head": "lm_head.dense", "core.head_norm": "lm_head.norm"}
+_LAYOUTS = {
+    "bert": _Layout(
+        "bert.encoder.layer.{}.",
+        tuple(f"attention.self.{part}" for part in ("query", "key", "value")),
+        _BERT,
+    ),
+    "modernbert": _Layout("model.layers.{}.", ("attn.Wqkv",), _MODERNBERT),
+    DECODER: _Layout("model.layers.{}.", tuple(f"attn.{part}_proj" for part in "qkv"), _DECODER),
+}
+
+
 def huggingface_form(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return config.json and tensors of the equivalent Hugging Face model.
 
     The output embeddings are the input's and not listed.
     """
-    if model.config.norm == "post":
-        return _bert(model)
-    return _modernbert_decoder(model) if model.config.causal else _modernbert(model)
+    config, weights = huggingface_config(model.config), dict(model.state_dict())
+    for number, block in enumerate(cast(Iterable[Any], model.core.blocks)):
+        name = f"{_BLOCKS}{number}.mixer"
+        weights.pop(f"{name}.query_map", None)
+        weights[f"{name}.qkv.weight"], bias = _scaled_dot(block.mixer)
+        if model.config.biases:
+            weights[f"{name}.qkv.bias"] = bias
+    tensors = {}
+    if config["model_type"] == "bert":
+        if model.config.positions == "sinusoidal":
+            weights["position_table.weight"] = model.sinusoids
+        tensors[_KINDS_OF_TEXT] = torch.zeros(2, model.config.dim)
+    for name, weight in weights.items():
+        parts = _LAYOUTS[config["model_type"]].of(name)
+        tensors |= zip(parts, weight.chunk(len(parts)), strict=True)
+    return config, _plain(tensors)
 
 
-def _bert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Convert to BertForMaskedLM or BertLMHeadModel: norms after sums, biases everywhere."""
-    shape, core = model.config, model.core
+def our_form(kind: str, tensors: Mapping[str, Tensor], names: Iterable[str]) -> dict[str, Tensor]:
+    """Return our weights of these names from the tensors of a Hugging Face model of a kind."""
+    layout = _LAYOUTS[kind]
+    weights = {name: torch.cat([tensors[part] for part in layout.of(name)]) for name in names}
+    if kind == "bert":  # all of our text is of the first kind
+        weights["position_table.weight"] += tensors[_KINDS_OF_TEXT][0]
+    return weights
+
+
+def huggingface_config(shape: EncoderConfig) -> dict[str, Any]:
+    """Return config.json of the equivalent Hugging Face model."""
+    if shape.norm == "post":
+        return _bert(shape)
+    return _modernbert_decoder(shape) if shape.causal else _modernbert(shape)
+
+
+def _bert(shape: EncoderConfig) -> dict[str, Any]:
+    """Describe a BertForMaskedLM or BertLMHeadModel: norms after sums, biases everywhere."""
     config = {
         **_common(shape, "bert", "BertLMHeadModel" if shape.causal else "BertForMaskedLM"),
         "hidden_act": "gelu",
-        "layer_norm_eps": core.embedding_norm.eps,
+        "layer_norm_eps": EPSILON["post"],
         "hidden_dropout_prob": shape.dropout,
         "attention_probs_dropout_prob": 0.0,
         "type_vocab_size": 2,  # BERT distinguishes the texts of a pair; we do not
     }
-    if shape.causal:
-        config |= {"is_decoder": True, **_ENDS}
-    learned = shape.positions == "learned"
-    positions = model.position_table.weight if learned else model.sinusoids
-    tensors = {
-        "bert.embeddings.word_embeddings.weight": model.pieces.weight,
-        "bert.embeddings.position_embeddings.weight": positions,
-        "bert.embeddings.token_type_embeddings.weight": torch.zeros(2, shape.dim),
-        **_named("bert.embeddings.LayerNorm", core.embedding_norm),
-        **_named("cls.predictions.transform.dense", core.head),
-        **_named("cls.predictions.transform.LayerNorm", core.head_norm),
-        "cls.predictions.bias": core.bias,
-    }
-    for number, block in enumerate(cast(Iterable[Any], core.blocks)):
-        layer = f"bert.encoder.layer.{number}"
-        weight, bias = _scaled_dot(block.mixer)
-        for place, name in enumerate(("query", "key", "value")):
-            tensors[f"{layer}.attention.self.{name}.weight"] = weight[place]
-            tensors[f"{layer}.attention.self.{name}.bias"] = bias[place]
-        tensors |= {
-            **_named(f"{layer}.attention.output.dense", block.mixer.out),
-            **_named(f"{layer}.attention.output.LayerNorm", block.mixer_norm),
-            **_named(f"{layer}.intermediate.dense", block.feed_forward.inner),
-            **_named(f"{layer}.output.dense", block.feed_forward.out),
-            **_named(f"{layer}.output.LayerNorm", block.feed_forward_norm),
-        }
-    return config, _plain(tensors)
+    return config | {"is_decoder": True, **_ENDS} if shape.causal else config
 
 
-def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Convert to ModernBertForMaskedLM: norms before blocks, no biases but the decoder's."""
-    shape, core = model.config, model.core
+def _modernbert(shape: EncoderConfig) -> dict[str, Any]:
+    """Describe a ModernBertForMaskedLM: norms before blocks, no biases but the decoder's."""
     spans = [shape.span_of(layer) for layer in range(shape.layers)]
     rope = {"rope_type": "default", "rope_theta": _THETA}
-    config = {
+    return {
         **_common(shape, "modernbert", "ModernBertForMaskedLM"),
         **_ENDS,
         "hidden_activation": "gelu",
         "classifier_activation": "gelu",
-        "norm_eps": core.norm.eps,
+        "norm_eps": EPSILON["pre"],
         "norm_bias": False,
         "attention_bias": False,
         "mlp_bias": False,
@@ -124,46 +187,17 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
         "local_attention": 2 * (shape.attention_span or shape.max_length),  # both sides together
         "rope_parameters": {"full_attention": rope, "sliding_attention": rope},
     }
-    tensors = {
-        "model.embeddings.tok_embeddings.weight": model.pieces.weight,
-        **_named("model.embeddings.norm", core.embedding_norm),
-        **_named("model.final_norm", core.norm),
-        **_named("head.dense", core.head),
-        **_named("head.norm", core.head_norm),
-        "decoder.bias": core.bias,
-    }
-    for number, block in enumerate(cast(Iterable[Any], core.blocks)):
-        layer = f"model.layers.{number}"
-        weight, _ = _scaled_dot(block.mixer)
-        tensors |= {
-            **_named(f"{layer}.attn_norm", block.mixer_norm),
-            f"{layer}.attn.Wqkv.weight": weight.flatten(0, 1),
-            **_named(f"{layer}.attn.Wo", block.mixer.out),
-            **_named(f"{layer}.mlp_norm", block.feed_forward_norm),
-            **_named(f"{layer}.mlp.Wi", block.feed_forward.inner),
-            **_named(f"{layer}.mlp.Wo", block.feed_forward.out),
-        }
-    return config, _plain(tensors)
 
 
-def _modernbert_decoder(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Convert to ModernBertDecoderForCausalLM, whose parts have other names."""
-    config, tensors = _modernbert(model)
-    config |= {
-        "model_type": "modernbert-decoder",
+def _modernbert_decoder(shape: EncoderConfig) -> dict[str, Any]:
+    """Describe a ModernBertDecoderForCausalLM."""
+    config = _modernbert(shape) | {
+        "model_type": DECODER,
         "architectures": ["ModernBertDecoderForCausalLM"],
     }
     # half of it counts the slot itself, which ours does not
     config["local_attention"] += 2
-    renamed = {}
-    for name, tensor in tensors.items():
-        stem, fused, _ = name.partition("Wqkv.weight")
-        if fused:
-            for own, part in zip("qkv", tensor.chunk(3), strict=True):
-                renamed[f"{stem}{own}_proj.weight"] = part.clone()
-        else:
-            renamed["lm_" + name if name.startswith("head.") else name] = tensor
-    return config, renamed
+    return config
 
 
 def _common(shape: EncoderConfig, kind: str, architecture: str) -> dict[str, Any]:
@@ -189,7 +223,7 @@ def _common(shape: EncoderConfig, kind: str, architecture: str) -> dict[str, Any
 
 
 def _scaled_dot(mixer: SelfAttention) -> tuple[Tensor, Tensor]:
-    """Fold scores into scaled dot products: weights (3, D, D), biases (3, D) of q, k and v."""
+    """Fold scores into scaled dot products: weights (3 D, D), biases (3 D,) of q, k and v."""
     inner = mixer.qkv.weight.detach().double()
     has_bias = mixer.qkv.bias is not None
     bias = mixer.qkv.bias.detach().double() if has_bias else inner.new_zeros(len(inner))
@@ -199,13 +233,8 @@ def _scaled_dot(mixer: SelfAttention) -> tuple[Tensor, Tensor]:
         maps[0] = mixer.query_map.detach().double() @ maps[0]
     if mixer.score != "scaled-dot":
         maps[0] *= mixer.head_dim**0.5
-    maps = maps.flatten(1, 2)
+    maps = maps.flatten(0, 2)
     return maps[..., :-1], maps[..., -1]
-
-
-def _named(name: str, part: torch.nn.Module) -> dict[str, Tensor]:
-    """Return the parameters of a linear map or a norm by name; none for an identity."""
-    return {f"{name}.{own}": weight for own, weight in part.named_parameters()}
 
 
 def _plain(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -8,7 +8,7 @@ from firth.pretrain.mixers import MIXERS
 from firth.pretrain.model.mixers.base import AttentionInputs, take_slots
 from firth.pretrain.shape import EncoderConfig
 
-_EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms: BERT's, ModernBERT's
+EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms: BERT's, ModernBERT's
 
 
 class FeedForward(nn.Module):
@@ -71,4 +71,4 @@ class Block(nn.Module):
 
 def norm(config: EncoderConfig) -> nn.LayerNorm:
     """Return a layer norm; BERT's has a bias, ModernBERT's has none."""
-    return nn.LayerNorm(config.dim, eps=_EPSILON[config.norm], bias=config.biases)
+    return nn.LayerNorm(config.dim, eps=EPSILON[config.norm], bias=config.biases)
