@@ -144,9 +144,15 @@ class MlmConfig:
     init: str = rare_setting(
         "auto",
         "First vectors of the pieces: auto from counts of the text (SVD), none for random ones, or "
-        "from a run of word vectors.",
+        "from a run of word vectors; `continue_` takes all weights.",
         metavar="auto|none|RUN",
         heading="Training",
+    )
+    continue_: str | None = setting(
+        None,
+        "Go on from the weights of a run of `train_mlm()` or of a Hugging Face folder (BERT, "
+        "ModernBERT), which have the model, the pieces and the objective, too.",
+        metavar="RUN|FOLDER",
     )
     steps: int | None = setting(None, "Budget: number of steps.", at_least=1, at_most=10**12)
     epochs: float | None = setting(

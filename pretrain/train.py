@@ -22,13 +22,14 @@ from firth.corpora.encoding.build import open_or_build
 from firth.corpora.tokenizer.json_format import open_pieces, save_pieces
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.contextual.pooling import PoolConfig, Pooled, pool_words
+from firth.embed.runs.run import CONTINUED
 from firth.embed.runs.writer import CONFIG, RunWriter, new_run, settings_for, training_maker
 from firth.embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
 from firth.embed.vectors.training import run_folder, torch_threads
 from firth.embed.vectors.word_vectors import UNTRAINED, open_start
 from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.config import TUNING, MlmConfig, MlmTuning
-from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
+from firth.pretrain.data.text import TextSplits, open_text
 from firth.pretrain.device import choose_device, device_name, explain_out_of_memory
 from firth.pretrain.inference.mlm_encoder import encoder_class, open_run
 from firth.pretrain.inference.trained_encoder import TrainedEncoder
@@ -44,11 +45,14 @@ from firth.pretrain.training.autotune import (
     tune_once,
 )
 from firth.pretrain.training.distributed import ProcessGroup, process_group
+from firth.pretrain.training.forgetting import measure_forgetting
 from firth.pretrain.training.loop import train_model
+from firth.pretrain.training.origin import continued, first_pieces, text_of_origin, write_origin
 from firth.pretrain.training.prepare import build_training_data, make_first_vectors
 from firth.pretrain.training.warm_start import (
     AUTO,
     NONE,
+    ORIGIN,
     check_source,
     count_words,
     untrained_model,
@@ -109,7 +113,7 @@ def train_mlm(
     FirthError
         If the training diverged.
     """
-    config = config_of(config, MlmConfig)
+    config = continued(config_of(config, MlmConfig))
     if out is None and os.environ.get("WORLD_SIZE", "1") != "1":
         raise SettingError("several processes train together only into one run; pass `out`")
     with (
@@ -118,7 +122,7 @@ def train_mlm(
         torch_threads(config.threads),
     ):
         with group.first_ahead():
-            opened = open_or_build(corpus)
+            opened = open_or_build(corpus, text_of_origin(config))
         make_mlm_run(opened, config, run, force=force, temporary=out is None)
         encoder = open_run(run, "cpu")
         encoder.model.to(choose_device(config.device, group.local_rank))
@@ -157,17 +161,20 @@ def make_mlm_run(
                 pieces = (
                     open_pieces(tokenizer)
                     if resumed and tokenizer.is_file()
-                    else learn_text_pieces(text, config)
+                    else first_pieces(text, config)
                 )
                 run = unfinished.enter_context(new_run(out, maker, force=force, resume=resume))
                 if not tokenizer.is_file():
+                    if config.continue_ is not None:
+                        write_origin(run.path / ORIGIN, config, pieces)
                     write_whole(tokenizer, lambda path: save_pieces(pieces, path, corpus.text))
         if not (run.path / WEIGHTS).is_file():  # they exist if it was killed while pooling
             _train(text, config, run.path, device, group, tuning)
         with group.first_ahead():
             if group.is_first:
                 _describe(run, corpus, config, device, group, pool=not temporary)
-                (run.path / TUNED_FILE).unlink(missing_ok=True)  # its content is in config.json
+                for name in (TUNED_FILE, ORIGIN):  # config.json tells of them
+                    (run.path / name).unlink(missing_ok=True)
                 unfinished.close()  # while the others wait for the finished run
     return out
 
@@ -184,7 +191,7 @@ def _train(
     batch = earlier.batch if earlier else config.batch
     batch = batch_rows(dataclasses.replace(config, batch=batch), device, group)
     data, seconds = build_training_data(text, pieces, config, batch, device), 0.0
-    if config.init != NONE:
+    if config.init != NONE and config.continue_ is None:
         with group.first_ahead():  # which keeps the time of all
             if group.is_first:
                 seconds = make_first_vectors(run, text, data, threads)
@@ -223,6 +230,8 @@ def _describe(
             else None
         ),
     }
+    if config.continue_ is not None:
+        options[CONTINUED] = measure_forgetting(partial, corpus, config, pieces, device)
     made: dict[str, Any] = {**corpus.trained_on, "device": device_name(device)}
     made |= {"threads": torch.get_num_threads(), "processes": group.size}
     if config.init not in (AUTO, NONE):

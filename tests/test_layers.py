@@ -56,8 +56,9 @@ pretrain.shape
 pretrain.config pretrain.device
 pretrain.data
 pretrain.model
-pretrain.training pretrain.inference
+pretrain.inference
 pretrain.huggingface
+pretrain.training
 pretrain.train
 pretrain.commands
 sklearn

@@ -178,6 +178,11 @@ def take(config_class: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
         raise SettingError(message, error.setting) from None
 
 
+def option_name(field: str) -> str:
+    """Return a field's name on the command line; that of ``continue_`` is continue."""
+    return field.rstrip("_").replace("_", "-")
+
+
 def split_list(text: str | None) -> tuple[str, ...]:
     """Return the parts of a comma-separated list, such as a list of words."""
     return tuple(part.strip() for part in (text or "").split(",") if part.strip())
@@ -199,7 +204,7 @@ def _as_command(found: re.Match[str]) -> str:
 def _as_option(found: re.Match[str]) -> str:
     """Write one setting as an option; ``name=True`` and ``name=False`` are bare flags."""
     value = found["value"]
-    option = f"--{'no-' * (value == 'False')}{found['name'].replace('_', '-')}"
+    option = f"--{'no-' * (value == 'False')}{option_name(found['name'])}"
     return option if value in (None, "True", "False") else f"{option} {value}"
 
 
@@ -241,7 +246,7 @@ def _click_option(field: dataclasses.Field[Any], kind: Any, group: str) -> Any:
 
     from firth.corpora.common.command import NumberOrAll, option
 
-    name = "--" + field.name.replace("_", "-")
+    name = "--" + option_name(field.name)
     about: dict[str, Any] = {
         "help": as_command_line(field.metadata["help"]),
         "default": field.default,

@@ -127,14 +127,14 @@ def build(
     return corpus
 
 
-def open_or_build(source: Corpus | TextSource) -> Corpus:
+def open_or_build(source: Corpus | TextSource, words: TextSettings | None = None) -> Corpus:
     """Open a corpus and verify its checksums, or build one of a text in the cache first."""
     if isinstance(source, Corpus):
         return source
     if isinstance(source, str | os.PathLike) and is_corpus(Path(source)):
         corpus = Corpus.open(Path(source))
     else:
-        corpus = build_corpus(source)
+        corpus = build_corpus(source, words=words)
     corpus.verify()
     return corpus
 

@@ -15,6 +15,7 @@ from firth.embed.runs.seeds import KEPT, SeedRuns, seeds_option
 
 if TYPE_CHECKING:  # it imports numba
     from firth.corpora.store.corpus import Corpus
+    from firth.corpora.text.segment import TextSettings
 
 ConfigT = TypeVar("ConfigT")
 _SIZES = 16  # bytes of a word beside its draws
@@ -35,7 +36,7 @@ class TrainingRequest(Generic[ConfigT]):
     cluster: str | None = None
     resamples: int | None = None
 
-    def open_corpus(self, device: str = "cpu") -> "Corpus":
+    def open_corpus(self, device: str = "cpu", words: "TextSettings | None" = None) -> "Corpus":
         """Open or build the corpus, after a check that the runs can be made on the device."""
         from firth.corpora.common.device import choose_device
         from firth.corpora.encoding.build import open_or_build
@@ -43,7 +44,7 @@ class TrainingRequest(Generic[ConfigT]):
         if self.out is not None:
             self.runs.finished()
         choose_device(device)
-        return open_or_build(self.corpus)
+        return open_or_build(self.corpus, words)
 
     def print_plan(self, estimate: Estimate) -> None:
         """Print the cost of all runs."""

@@ -21,7 +21,8 @@ ConfigT = TypeVar("ConfigT")
 _UNFINISHED = "is unfinished; run its command again to complete it"
 # Options that may differ between runs of one training: the seed, and those without effect.
 FREE = frozenset({"seed", *CHANGEABLE})
-_NO_OPTIONS = frozenset({"decided", "pooling"})  # what a training found out
+CONTINUED = "continued"  # losses before and after a training that goes on from weights
+_NO_OPTIONS = frozenset({"decided", "pooling", CONTINUED})  # what a training found out
 INIT = "init"  # a path in the options, a fingerprint in the provenance
 
 

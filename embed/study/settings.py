@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from firth.corpora.common.errors import FirthError, SettingError
-from firth.corpora.common.options import many, take
+from firth.corpora.common.options import many, option_name, take
 from firth.corpora.common.urls import public
 from firth.corpora.text.segment import LONE_SURROGATE
 from firth.embed.compare.kinds import kind_and_file
@@ -224,8 +224,9 @@ def make_config(config: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
     """Return a config from those options that are its fields."""
     kinds = typing.get_type_hints(config)
     values: dict[str, Any] = {}
+    names = {option_name(field): field for field in kinds}
     for name, value in options.items():
-        own = name.replace("-", "_")
+        own = names.get(name, name)
         is_text = kinds.get(own) in (str, str | None)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         values[own] = str(value) if is_text and number else value
@@ -270,7 +271,7 @@ def _check_options(command: str, options: Mapping[str, Any]) -> None:
 def _fields(command: str) -> dict[str, "dataclasses.Field[Any]"]:
     """Return the config fields of a command by option name."""
     return {
-        each.name.replace("_", "-"): each
+        option_name(each.name): each
         for config in _config_classes(command)
         for each in dataclasses.fields(config)
         if each.metadata

@@ -3,8 +3,10 @@
 import dataclasses
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from firth.corpora.common.command import Command
 from firth.embed.commands.training import TrainingRequest, size, training_options
@@ -12,6 +14,9 @@ from firth.embed.runs.seeds import KEPT
 from firth.pretrain.config import PRESETS, MlmConfig
 from firth.pretrain.mixers import ATTENTION
 from firth.pretrain.objectives import MASKED
+
+if TYPE_CHECKING:  # it imports numba
+    from firth.corpora.store.corpus import Corpus
 
 # presets that learn more than larger ones in fewer minutes times cores (docs/methods/mlm.md)
 _BEST_BELOW = {"tiny": 15.0, "micro": 50.0}
@@ -42,14 +47,20 @@ def command(request: TrainingRequest[MlmConfig]) -> None:
     """
     from firth.corpora.common.reporting import note
 
-    config = request.config.resolved()
+    given, config = click.get_current_context().get_parameter_source, request.config
+    if config.continue_ is not None:
+        from firth.pretrain.training.origin import continued
+
+        typed = [name for name in vars(config) if given(name) is ParameterSource.COMMANDLINE]
+        config = continued(config, typed)
+    config = config.resolved()
     request = dataclasses.replace(request, config=config)
     if (better := _better_preset(config)) is not None:
         note(f"in so short a time --preset {better} learns more than {config.preset}")
     if request.dry_run:
         from firth.pretrain.training.dry_run import estimate_mlm
 
-        request.print_plan(estimate_mlm(request.open_corpus(config.device), config))
+        request.print_plan(estimate_mlm(_open_corpus(request), config))
     else:
         _train(request)
 
@@ -75,6 +86,13 @@ def _better_preset(config: MlmConfig) -> str | None:
     return best if PRESETS[best].layers < config.size.layers else None
 
 
+def _open_corpus(request: TrainingRequest[MlmConfig]) -> "Corpus":
+    """Open the corpus, or build it with the text settings of what the training goes on from."""
+    from firth.pretrain.training.origin import text_of_origin
+
+    return request.open_corpus(request.config.device, text_of_origin(request.config))
+
+
 def _train(request: TrainingRequest[MlmConfig]) -> None:
     """Train the runs that are not finished, and print a summary of each.
 
@@ -93,7 +111,7 @@ def _train(request: TrainingRequest[MlmConfig]) -> None:
     with process_group(config.device) as group:
         device = choose_device(config.device, group.local_rank)
         with group.first_ahead():
-            corpus, finished = request.open_corpus(config.device), frozenset[Path]()
+            corpus, finished = _open_corpus(request), frozenset[Path]()
             if group.is_first:
                 least = settings_for(config, corpus)["min_count"]
                 chosen = {"batch": batch_rows(config, device, group), "min_count": least}
@@ -116,6 +134,7 @@ def summary(run: Path) -> str:
     """Describe a run and its held-out score."""
     from firth.corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
     from firth.corpora.common.console import human
+    from firth.embed.runs.run import CONTINUED, Run
 
     last = [line for line in read_metrics(run / METRICS) if "held_out_loss" in line][-1]
     loss = HeldOutLoss.from_line(last)
@@ -131,6 +150,9 @@ def summary(run: Path) -> str:
     if bits := last.get("held_out_bits_per_character"):
         error = last.get("held_out_bits_standard_error", math.nan)
         text += f", {HeldOutLoss(bits, error, loss.n_units)} bits per character"
+    for name, losses in Run.open(run).entries(CONTINUED).items():
+        before, after = (HeldOutLoss.from_line(losses[when]) for when in ("before", "after"))
+        text += f"\nheld-out loss of the {name.replace('_', ' ')} before {before}, after {after}"
     if last["tokens"] < _ENOUGH_TOKENS:
         text += (
             f"\ntoo little training text to judge the method: {human(last['tokens'])} tokens; "

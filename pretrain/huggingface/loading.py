@@ -45,6 +45,13 @@ def load(folder: Path, kind: str = "AutoModel") -> Any:
     return model
 
 
+def open_config(folder: Path) -> Any:
+    """Read the configuration of a model, without downloads or remote code."""
+    return _transformers(folder).AutoConfig.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False
+    )
+
+
 def mask_piece(folder: Path, model: Any) -> int | None:
     """Return the mask piece; None if the model is not a masked language model or has no mask."""
     from tokenizers import Tokenizer

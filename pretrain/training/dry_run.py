@@ -15,7 +15,7 @@ from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.vectors.training import torch_threads
 from firth.embed.vectors.wordlist import word_lines
 from firth.pretrain.config import MlmConfig
-from firth.pretrain.data.text import learn_text_pieces, open_text
+from firth.pretrain.data.text import open_text
 from firth.pretrain.device import (
     choose_device,
     compile_problem,
@@ -27,6 +27,7 @@ from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.training.autotune import StepTimer, batch_rows, check_settings, tune
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.optimizer import block_matrices, n_weights
+from firth.pretrain.training.origin import first_pieces
 from firth.pretrain.training.prepare import build_training_data
 from firth.pretrain.training.session import KEPT_CHECKPOINTS, make_workload
 from firth.pretrain.training.warm_start import AUTO, NONE, check_source, start_config
@@ -51,7 +52,7 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
     batch = batch_rows(config, device, group)
     text = open_text(corpus, config)
     threads = thread_count(config.threads)
-    pieces = learn_text_pieces(text, config)
+    pieces = first_pieces(text, config)
     with torch_threads(threads), peak_anonymous() as peak:
         data = build_training_data(text, pieces, config, batch, device)
         timer = StepTimer(data, device, batch // group.size)

@@ -38,12 +38,14 @@ from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.text import TextSplits
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.nearby_heads import look_nearby
+from firth.pretrain.model.weights import read_model
 from firth.pretrain.shape import INIT_STD, EncoderConfig
 
 if TYPE_CHECKING:
     from firth.corpora.store.corpus import Corpus
 
 AUTO, NONE = "auto", "none"  # values of the setting ``init`` that are no runs
+ORIGIN = "origin.safetensors"  # of an unfinished run that goes on from others: their weights
 _MAKER = {"command": "train-mlm"}  # of the run of the words without context
 _SHARED = 0.5  # of the pieces must occur in the words of a run
 
@@ -190,6 +192,8 @@ def untrained_model(
     run: Path, shape: EncoderConfig, config: MlmConfig, counts: torch.Tensor
 ) -> MaskedLanguageModel:
     """Return the model as its training begins, with the first vectors of a run."""
+    if config.continue_ is not None:
+        return read_model(run / ORIGIN, shape).train()
     model = MaskedLanguageModel(shape, seed=config.seed)
     if config.init != NONE:
         start_from(model, open_first_vectors(run), counts)

@@ -1,0 +1,50 @@
+"""Held-out losses before and after a training that goes on from the weights of another."""
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from firth.corpora.common.errors import FirthError
+from firth.corpora.tokenizer.pieces import Pieces
+from firth.embed.runs.run import Run
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.text import open_text, pack_held_out
+from firth.pretrain.model.weights import WEIGHTS, read_model
+from firth.pretrain.training.autotune import TUNED_FILE, read_tuned
+from firth.pretrain.training.evaluation import evaluate
+from firth.pretrain.training.prepare import held_out_batches
+from firth.pretrain.training.warm_start import ORIGIN
+
+if TYPE_CHECKING:
+    from firth.corpora.store.corpus import Corpus
+
+
+def measure_forgetting(
+    run: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, device: torch.device
+) -> dict[str, dict[str, Any]]:
+    """Return held-out losses of the first and the last weights, on the new text and the old.
+
+    The old one is left out if its corpus is gone, or the same.
+    """
+    assert config.continue_ is not None
+    tuned, texts = read_tuned(run / TUNED_FILE), {"corpus": corpus}
+    assert tuned is not None
+    with contextlib.suppress(FirthError):
+        old = Run.open(Path(config.continue_)).corpus()
+        if old.trained_on["corpus"] != corpus.trained_on["corpus"]:
+            texts["earlier_corpus"] = old
+    models = {
+        when: read_model(run / file, config.shape(n_pieces=len(pieces)), device)
+        for when, file in (("before", ORIGIN), ("after", WEIGHTS))
+    }
+    losses = {}
+    for name, text in texts.items():
+        rows = pack_held_out(open_text(text, config), pieces, config, device)
+        batches = held_out_batches(rows, pieces, tuned.micro_batch, config.objective)
+        losses[name] = {
+            when: evaluate(model, batches, tuned.step_settings.dtype).held_out.to_line()
+            for when, model in models.items()
+        }
+    return losses
