@@ -72,7 +72,7 @@ def continued(config: MlmConfig, given: Collection[str] = ()) -> MlmConfig:
     if config.positions == "learned" and config.sequence_length > origin["sequence_length"]:
         raise SettingError(
             f"`sequence_length={config.sequence_length}`: {path} has learned positions of "
-            f"`sequence_length={origin['sequence_length']}`; pass at most that"
+            f"`sequence_length={origin['sequence_length']}`; pass fewer"
         )
     return config
 
@@ -89,7 +89,7 @@ def first_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
     origin = open_origin(path)
     if origin.text != text.settings:
         old, new = origin.text.shown, text.settings.shown
-        names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
+        names = sorted(f"`{name}`" for name in {*old, *new} if old.get(name) != new.get(name))
         raise SettingError(
             f"`continue_={path}`: its text had another {', '.join(names)} than the corpus; build "
             "the corpus with the same"
