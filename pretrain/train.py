@@ -99,9 +99,9 @@ def train_mlm(
         ``config.json``, ``provenance.json``, ``tokenizer.json``, ``model.safetensors``,
         ``metrics.jsonl``, ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy``
         float32 (V, S + D), ``centers.npy`` float32 (4, D) of joined vectors, ``untrained.npy``
-        float32 (V, D), the last D columns as an untrained encoder pools them, ``checksums.json``.
-        Unless the start was random, ``first_vectors.npy`` float32 (P, D) of the pieces, and
-        ``start``, a run of the words without context, S wide.
+        float32 (V, D), the last D columns as the encoder pools them before its training,
+        ``checksums.json``. Unless the start was random, ``start``, a run of the words without
+        context, S wide, and unless it goes on, ``first_vectors.npy`` float32 (P, D) of the pieces.
 
     Raises
     ------
@@ -230,9 +230,10 @@ def _describe(
             else None
         ),
     }
+    made: dict[str, Any] = {**corpus.trained_on, "device": device_name(device)}
     if config.continue_ is not None:
         options[CONTINUED] = measure_forgetting(partial, corpus, config, pieces, device)
-    made: dict[str, Any] = {**corpus.trained_on, "device": device_name(device)}
+        made["continue"] = checksum(partial / ORIGIN)[:16]
     made |= {"threads": torch.get_num_threads(), "processes": group.size}
     if config.init not in (AUTO, NONE):
         made["init"] = checksum(partial / FIRST_VECTORS)[:16]

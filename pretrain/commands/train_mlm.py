@@ -33,7 +33,8 @@ def command(request: TrainingRequest[MlmConfig]) -> None:
     other: its vectors join each word's count vector with what the model
     predicts in its place. With --objective causal, each piece is predicted from
     those before it, and `firth generate` continues texts; with mixed, one model
-    does both. For several GPUs, start it with torchrun.
+    does both. For several GPUs, start it with torchrun. With --continue, weights
+    that are trained already learn more: from the same text, or from another.
 
     \b
     Example:
@@ -41,6 +42,7 @@ def command(request: TrainingRequest[MlmConfig]) -> None:
         firth train-mlm out/wiki --preset tiny --dry-run
         firth train-mlm out/wiki --preset tiny --out out/mlm
         firth neighbors out/mlm king
+        firth train-mlm letters.txt --continue out/mlm --epochs 3 --out out/letters
         firth train-mlm out/wiki --objective causal --preset tiny --out out/clm
         firth generate out/clm "the sea"
         torchrun --nproc-per-node 2 -m firth train-mlm out/wiki --out out/mlm2
@@ -77,6 +79,7 @@ def _better_preset(config: MlmConfig) -> str | None:
     if (
         config.minutes is None
         or config.preset not in PRESETS
+        or config.continue_ is not None
         or not usual
         or choose_device(config.device) != "cpu"
     ):

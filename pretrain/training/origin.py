@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import note
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.runs.run import Run
@@ -19,6 +20,7 @@ from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.weights import encoder_config, load_model, load_pieces, save_model
 from firth.pretrain.training.warm_start import AUTO, NONE
 
+_UNKNOWN = 0.01  # a greater share of words without pieces is worth a note
 _OF_MODEL = ("preset", "mixer", "positions", "attention", "norm", "objective", "pieces")
 _INHERITED = (*_OF_MODEL, "sequence_length", "boundary")
 
@@ -94,6 +96,10 @@ def first_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
             f"`continue_={path}`: its text had another {', '.join(names)} than the corpus; build "
             "the corpus with the same"
         )
+    counts = text.train.counts
+    share = counts[~origin.pieces.covers(text.train.words)].sum() / counts.sum()
+    if share > _UNKNOWN:
+        note(f"{share:.0%} of the words of the text have no pieces in {path} and are [UNK]")
     return origin.pieces
 
 

@@ -617,7 +617,7 @@ def test_the_unfinished_work_of_another_command_is_refused_before_any(
 ):
     (tmp_path / "run.partial").mkdir()
     (tmp_path / "run.partial" / "maker.json").write_text('{"command": "train-svd"}')
-    monkeypatch.delattr(train, "learn_text_pieces")
+    monkeypatch.delattr(train, "first_pieces")
     message = problem(ArtifactError, corpus, small(), tmp_path / "run")
     assert message.startswith(f"{tmp_path / 'run.partial'}: left unfinished by 'train-svd';")
 

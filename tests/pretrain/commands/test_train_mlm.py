@@ -77,6 +77,30 @@ def test_the_summary_shows_the_baseline_and_warns_of_too_little_text(trained):
     )
 
 
+@pytest.mark.slow
+def test_going_on_shows_losses_before_and_after(trained, corpus, tmp_path):
+    run, _ = trained
+    words = ["train-mlm", corpus.path, "--continue", run, "--out", tmp_path / "more"]
+    options = as_words({name: SMALL[name] for name in ("steps", "min_count", "threads", "batch")})
+    refused = invoke(*words, *options, "--preset", "mini")
+    assert refused.stderr.endswith(
+        f"Error: --preset mini: {run} has --preset 1/16/2; leave it out\n"
+    )
+    planned = invoke(*words, *options, "--dry-run", "--json")
+    assert json.loads(planned.stdout)["pieces"] == 60
+
+    made = invoke(*words, *options, "--seeds", 1)
+
+    assert made.exit_code == 0, made.stderr
+    before, after = (
+        HeldOutLoss.from_line(read_metrics(path / "metrics.jsonl")[-1])
+        for path in (run, tmp_path / "more-seed1")
+    )
+    assert f"\nheld-out loss of the corpus before {before}, after {after}\n" in made.stdout
+    again = invoke(*words, *options, "--seeds", 1)
+    assert "kept, already trained with these settings" in again.stdout
+
+
 def test_the_parts_of_a_step_are_told_at_the_end(trained):
     out, result = trained
     shares = [line["backward"] for line in read_metrics(out / "metrics.jsonl") if "loss" in line]

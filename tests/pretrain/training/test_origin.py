@@ -207,11 +207,15 @@ def test_a_corpus_of_other_text_settings_is_refused(run, tmp_path):
     )
 
 
-def test_text_is_divided_as_that_of_the_run(tmp_path):
+def test_text_is_divided_as_that_of_the_run(tmp_path, capsys):
     base = build_corpus(chains(), tmp_path / "cased", words=TextSettings(keep_case=True))
     config = MlmConfig(**{**SMALL, "steps": 1})
     run = make_mlm_run(base, config, tmp_path / "run", temporary=True)
-    assert train_mlm(chains(50), going_on(run, steps=1)).text.keep_case
+    lines = [*chains(60), *["WORD wörd"] * 9]
+    assert train_mlm(lines, going_on(run, steps=1)).text.keep_case
+    assert f"% of the words of the text have no pieces in {run} and are [UNK]" in (
+        capsys.readouterr().err
+    )
 
 
 def test_the_dry_run_counts_the_weights_of_the_run(run, other):
