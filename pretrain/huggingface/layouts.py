@@ -77,39 +77,27 @@ class _Layout:
         return [f"{before}{part}.{leaf}" for part in names]
 
 
-_BERT = {
-    "pieces": "bert.embeddings.word_embeddings",
-    "position_table": "bert.embeddings.position_embeddings",
-    "core.embedding_norm": "bert.embeddings.LayerNorm",
-    "core.head": "cls.predictions.transform.dense",
-    "core.head_norm": "cls.predictions.transform.LayerNorm",
-    "core": "cls.predictions",
-    "mixer.out": "attention.output.dense",
-    "mixer_norm": "attention.output.LayerNorm",
-    "feed_forward.inner": "intermediate.dense",
-    "feed_forward.out": "output.dense",
-    "feed_forward_norm": "output.LayerNorm",
-}
-_MODERNBERT = {
-    "pieces": "model.embeddings.tok_embeddings",
-    "core.embedding_norm": "model.embeddings.norm",
-    "core.norm": "model.final_norm",
-    "core.head": "head.dense",
-    "core.head_norm": "head.norm",
-    "core": "decoder",
-    "mixer.out": "attn.Wo",
-    "mixer_norm": "attn_norm",
-    "feed_forward.inner": "mlp.Wi",
-    "feed_forward.out": "mlp.Wo",
-    "feed_forward_norm": "mlp_norm",
-}
+# our modules, and what they are called in BERT and ModernBERT; ``core`` for its bias
+_NAMES = """
+pieces              bert.embeddings.word_embeddings      model.embeddings.tok_embeddings
+position_table      bert.embeddings.position_embeddings  -
+core.embedding_norm bert.embeddings.LayerNorm            model.embeddings.norm
+core.norm           -                                    model.final_norm
+core.head           cls.predictions.transform.dense      head.dense
+core.head_norm      cls.predictions.transform.LayerNorm  head.norm
+core                cls.predictions                      decoder
+mixer.out           attention.output.dense               attn.Wo
+mixer_norm          attention.output.LayerNorm           attn_norm
+feed_forward.inner  intermediate.dense                   mlp.Wi
+feed_forward.out    output.dense                         mlp.Wo
+feed_forward_norm   output.LayerNorm                     mlp_norm
+"""
+_OURS, *_THEIRS = zip(*map(str.split, _NAMES.strip().splitlines()), strict=True)
+_BERT, _MODERNBERT = (dict(zip(_OURS, names, strict=True)) for names in _THEIRS)
 _DECODER = _MODERNBERT | {"core.head": "lm_head.dense", "core.head_norm": "lm_head.norm"}
+_PARTS = tuple(f"attention.self.{part}" for part in ("query", "key", "value"))
 _LAYOUTS = {
-    "bert": _Layout(
-        "bert.encoder.layer.{}.",
-        tuple(f"attention.self.{part}" for part in ("query", "key", "value")),
-        _BERT,
-    ),
+    "bert": _Layout("bert.encoder.layer.{}.", _PARTS, _BERT),
     "modernbert": _Layout("model.layers.{}.", ("attn.Wqkv",), _MODERNBERT),
     DECODER: _Layout("model.layers.{}.", tuple(f"attn.{part}_proj" for part in "qkv"), _DECODER),
 }

@@ -49,7 +49,9 @@ def read_weights(folder: Path, shape: EncoderConfig) -> dict[str, Tensor]:
     with torch.device("meta"):
         names = MaskedLanguageModel(shape).state_dict()
     weights = our_form(model.config.model_type, model.state_dict(), names)
-    ids = list(_vocabulary(folder).values())
+    ids, n_rows = list(_vocabulary(folder).values()), len(weights["pieces.weight"])
+    if max(ids) >= n_rows:
+        raise _unlike(folder, f"{TOKENIZER} has pieces beyond the {n_rows} of the model")
     for name in ("pieces.weight", "core.bias"):
         weights[name] = weights[name][ids]
     return weights

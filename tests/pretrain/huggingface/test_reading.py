@@ -121,6 +121,15 @@ def test_other_pieces_are_refused(stock):
         continued(MlmConfig(continue_=str(folder)))
 
 
+def test_pieces_without_a_row_are_refused(stock):
+    folder = stock[0]
+    tokenizer = read_json(folder / "tokenizer.json")
+    tokenizer["model"]["vocab"]["dog"] = 16
+    write_json(folder / "tokenizer.json", tokenizer)
+    with pytest.raises(FirthError, match=r"has pieces beyond the 16 of the model"):
+        opened(folder)
+
+
 def test_a_folder_of_damaged_weights_is_refused(stock):
     folder = stock[0]
     (folder / "model.safetensors").write_bytes(b"damaged")
