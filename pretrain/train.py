@@ -161,7 +161,7 @@ def make_mlm_run(
                 pieces = (
                     open_pieces(tokenizer)
                     if resumed and tokenizer.is_file()
-                    else first_pieces(text, config)
+                    else first_pieces(corpus, text, config)
                 )
                 run = unfinished.enter_context(new_run(out, maker, force=force, resume=resume))
                 if not tokenizer.is_file():

@@ -52,7 +52,7 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
     batch = batch_rows(config, device, group)
     text = open_text(corpus, config)
     threads = thread_count(config.threads)
-    pieces = first_pieces(text, config)
+    pieces = first_pieces(corpus, text, config)
     with torch_threads(threads), peak_anonymous() as peak:
         data = build_training_data(text, pieces, config, batch, device)
         timer = StepTimer(data, device, batch // group.size)

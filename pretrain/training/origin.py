@@ -4,8 +4,10 @@ import dataclasses
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from firth.corpora.common.errors import SettingError
@@ -13,6 +15,7 @@ from firth.corpora.common.reporting import note
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.runs.run import Run
+from firth.embed.vectors.piece_table import means_of_pieces
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.text import TextSplits, learn_text_pieces
 from firth.pretrain.huggingface.reading import read_settings, read_text, read_weights
@@ -20,6 +23,11 @@ from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.weights import encoder_config, load_model, load_pieces, save_model
 from firth.pretrain.training.warm_start import AUTO, NONE
 
+if TYPE_CHECKING:
+    from firth.corpora.store.corpus import Corpus
+
+# words of another text that become one piece: occurrences, pieces before, and how many words
+_NEW_COUNT, _NEW_LENGTH, _MOST_NEW = 20, 3, 1_000
 _UNKNOWN = 0.01  # a greater share of words without pieces is worth a note
 _OF_MODEL = ("preset", "mixer", "positions", "attention", "norm", "objective", "pieces")
 _INHERITED = (*_OF_MODEL, "sequence_length", "boundary")
@@ -33,6 +41,7 @@ class Origin:
     text: TextSettings
     pieces: Pieces
     weights: Callable[[], dict[str, Tensor]]  # by name
+    corpus: str | None = None  # checksum of the text of a run
 
 
 def open_origin(path: str) -> Origin:
@@ -46,7 +55,7 @@ def open_origin(path: str) -> Origin:
     text = TextSettings.from_json(run.text or {})
     return Origin(
         dataclasses.asdict(run.settings(MlmConfig)), text, pieces,
-        lambda: load_model(run.path).state_dict(),
+        lambda: load_model(run.path).state_dict(), run.provenance.get("corpus"),
     )  # fmt: skip
 
 
@@ -84,8 +93,8 @@ def text_of_origin(config: MlmConfig) -> TextSettings | None:
     return None if config.continue_ is None else open_origin(config.continue_).text
 
 
-def first_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
-    """Return the pieces of what a training goes on from, or learn them from its text."""
+def first_pieces(corpus: "Corpus", text: TextSplits, config: MlmConfig) -> Pieces:
+    """Return the pieces of what a training goes on from, and of new words, or learn all."""
     if (path := config.continue_) is None:
         return learn_text_pieces(text, config)
     origin = open_origin(path)
@@ -96,17 +105,31 @@ def first_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
             f"`continue_={path}`: its text had another {', '.join(names)} than the corpus; build "
             "the corpus with the same"
         )
-    counts = text.train.counts
-    share = counts[~origin.pieces.covers(text.train.words)].sum() / counts.sum()
+    words, counts = text.train.words, text.train.counts
+    share = counts[~origin.pieces.covers(words)].sum() / counts.sum()
     if share > _UNKNOWN:
         note(f"{share:.0%} of the words of the text have no pieces in {path} and are [UNK]")
-    return origin.pieces
+    if origin.corpus == corpus.trained_on["corpus"]:
+        return origin.pieces
+    lengths = np.diff(origin.pieces.split(words)[1])
+    frequent = np.flatnonzero((counts >= _NEW_COUNT) & (lengths >= _NEW_LENGTH))
+    frequent = frequent[np.argsort(-counts[frequent], kind="stable")][:_MOST_NEW]
+    if len(frequent):
+        note(f"{len(frequent):,} frequent words that {path} cuts into pieces become one piece")
+    return Pieces([*origin.pieces.names, *(words[row] for row in frequent.tolist())])
 
 
 def write_origin(path: Path, config: MlmConfig, pieces: Pieces) -> None:
-    """Write the weights that a training begins with, of these pieces."""
+    """Write the weights that a training begins with; new pieces have the mean of their old ones."""
     assert config.continue_ is not None
-    weights = open_origin(config.continue_).weights()
+    origin = open_origin(config.continue_)
+    weights = origin.weights()
+    ids, offsets = origin.pieces.split(pieces.names[len(origin.pieces) :])
+    for name in ("pieces.weight", "core.bias"):
+        old = weights[name]
+        rows = old.reshape(len(old), -1).numpy()[ids]  # float32 (n, D), or (n, 1) of the bias
+        new = torch.from_numpy(means_of_pieces(rows, offsets))
+        weights[name] = torch.cat([old, new.view(-1, *old.shape[1:])])
     if "position_table.weight" in weights:
         weights["position_table.weight"] = weights["position_table.weight"][
             : config.sequence_length

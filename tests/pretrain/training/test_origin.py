@@ -93,6 +93,27 @@ def test_a_training_goes_on_from_the_weights_of_a_run(run, corpus, other, tmp_pa
     assert measured["corpus"][0] > measured["earlier_corpus"][0]
 
 
+def test_frequent_new_words_get_the_mean_of_their_pieces(run, tmp_path):
+    lines = [*chains(100), *["wdoor wrodo word1"] * 12] * 2
+    corpus = corpus_of(tmp_path, [*lines, *["wdoor1 word2"] * 9], name="new", held_out=0.02)
+    config = going_on(run, learning_rate=1e-9)
+    more = make_mlm_run(corpus, config, tmp_path / "more", temporary=True)
+
+    old, new = (open_pieces(path / "tokenizer.json") for path in (run, more))
+    added = new.names[len(old) :]
+    assert set(added) == {"wdoor", "wrodo"}
+    assert new.names[: len(old)] == old.names
+    before, after = (load_file(path / "model.safetensors") for path in (run, more))
+    for number, word in enumerate(added, start=len(old)):
+        parts, _ = old.split([word])
+        for name in ("pieces.weight", "core.bias"):
+            expected = before[name][parts].mean(0)
+            np.testing.assert_allclose(after[name][number], expected, atol=1e-6)
+    assert [new.names[piece] for piece in new.split(["wdoor1"])[0]] == ["wdoor", "##1"]
+    kept, _ = new.split(["word1", "word39"])
+    assert kept.tolist() == old.split(["word1", "word39"])[0].tolist()
+
+
 @pytest.mark.slow
 def test_what_is_learned_of_another_text_shows_in_the_losses(run, other, tmp_path):
     config = going_on(run, steps=80, learning_rate=0.03)
