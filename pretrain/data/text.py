@@ -76,16 +76,10 @@ def pack_text(
 ) -> tuple[PackedRows, PackedRows]:
     """Pack training and held-out text into rows, on the device."""
     length, tree = config.sequence_length, config.reads_trees
-    train = PackedRows.pack(text.train, pieces, length, device, tree=tree)
-    return train, pack_held_out(text, pieces, config, device)
-
-
-def pack_held_out(
-    text: TextSplits, pieces: Pieces, config: MlmConfig, device: torch.device
-) -> PackedRows:
-    """Pack held-out text into rows, on the device."""
-    length, tree = config.sequence_length, config.reads_trees
-    return PackedRows.pack(text.held_out, pieces, length, device, clusters=True, tree=tree)
+    return (
+        PackedRows.pack(text.train, pieces, length, device, tree=tree),
+        PackedRows.pack(text.held_out, pieces, length, device, clusters=True, tree=tree),
+    )
 
 
 def max_segments(*texts: PackedRows) -> int:

@@ -10,7 +10,8 @@ from firth.corpora.common.errors import FirthError
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.runs.run import Run
 from firth.pretrain.config import MlmConfig
-from firth.pretrain.data.text import open_text, pack_held_out
+from firth.pretrain.data.packing import PackedRows
+from firth.pretrain.data.text import open_text
 from firth.pretrain.model.weights import WEIGHTS, read_model
 from firth.pretrain.training.autotune import TUNED_FILE, read_tuned
 from firth.pretrain.training.evaluation import evaluate
@@ -41,7 +42,10 @@ def measure_forgetting(
     }
     losses = {}
     for name, text in texts.items():
-        rows = pack_held_out(open_text(text, config), pieces, config, device)
+        rows = PackedRows.pack(
+            open_text(text, config).held_out, pieces, config.sequence_length, device,
+            clusters=True, tree=config.reads_trees,
+        )  # fmt: skip
         batches = held_out_batches(rows, pieces, tuned.micro_batch, config.objective)
         losses[name] = {
             when: evaluate(model, batches, tuned.step_settings.dtype).held_out.to_line()

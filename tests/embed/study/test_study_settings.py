@@ -10,11 +10,13 @@ from firth.corpora.common.errors import SettingError
 from firth.embed.study.settings import (
     Study,
     command_options,
+    make_config,
     parse_budget,
     read_study,
     study_from_json,
     write_toml,
 )
+from firth.pretrain.config import MlmConfig
 
 FULL = """
 sources = ["texts/a.txt", "texts/b.txt"]
@@ -61,6 +63,12 @@ def test_a_settings_file_gives_every_entry_and_round_trips(tmp_path):
     study = read(tmp_path, '\ufeffsources = ["a"]')  # after a byte order mark
     assert study == Study(("a",))
     assert (study.methods, study.seconds) == (("svd", "cbow", "skipgram", "mlm"), 1800)
+
+
+def test_an_option_named_like_a_keyword_of_python_is_read(tmp_path):
+    study = read(tmp_path, 'sources = ["a"]\n[train-mlm]\ncontinue = "run"')
+    assert make_config(MlmConfig, study.options["train-mlm"]).continue_ == "run"
+    assert command_options(study.options["train-mlm"], "train-mlm") == ["--continue", "run"]
 
 
 def test_options_become_command_line_arguments(tmp_path):
