@@ -85,6 +85,7 @@ from .pretrain.config import MlmConfig as MlmConfig
 from .pretrain.inference.attention_picture import draw_attention as draw_attention
 from .pretrain.inference.attention_weights import attend as attend
 from .pretrain.inference.causal_encoder import CausalEncoder as CausalEncoder
+from .pretrain.inference.denoising_encoder import DenoisingEncoder as DenoisingEncoder
 from .pretrain.inference.mlm_encoder import MlmEncoder as MlmEncoder
 from .pretrain.inference.sampling import GenerateConfig as GenerateConfig
 from .pretrain.inference.trained_encoder import TrainedEncoder as TrainedEncoder

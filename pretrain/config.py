@@ -346,6 +346,8 @@ class MlmConfig:
             attention_edges=edges,
             mixers=mixers,
             conv_width=width,
+            decoder_layers=size.layers if self.objective_kind.decodes else 0,
+            sentinels=self.objective_kind.sentinels(self.objective_keys, self.sequence_length),
         )
         return dataclasses.replace(shape, nearby_heads=shape.can_look_nearby)
 

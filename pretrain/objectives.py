@@ -2,6 +2,7 @@
 
 import dataclasses
 import pkgutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,10 @@ class ObjectiveKind:
     masks: bool = True  # whether pieces are hidden, at a rate and in units
     causal: bool = False  # whether a slot sees only itself and those before it
     mixed: bool = False  # whether it does so in some rows, and predicts the next piece in all
+    # whether a decoder predicts; the class is then given the pieces, and its keys for held-out text
+    decodes: bool = False
+    # how many rows the table has besides pieces, by keys and length of a row
+    sentinels: Callable[[dict[str, Any], int], int] = lambda keys, length: 0
     # keys by name, declared by :func:`firth.corpora.common.options.setting`; the type of a
     # value is that of its default
     keys: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -26,6 +31,11 @@ class ObjectiveKind:
     def load(self) -> Any:
         """Import the class."""
         return pkgutil.resolve_name(self.path)
+
+
+def rebuilds_text(keys: dict[str, Any]) -> bool:
+    """Return whether a decoder predicts the text, as it must if some of it has no mark."""
+    return bool(keys["permute"] or keys["delete"])
 
 
 MASKED, CAUSAL = "masked", "causal"
@@ -44,6 +54,22 @@ OBJECTIVES = {
         "masked and causal rows for one model",
         mixed=True,
         keys={"causal_share": setting(0.5, "of the rows", above=0, below=1)},
+    ),
+    "denoise": ObjectiveKind(
+        "firth.pretrain.data.objectives.denoise:Denoising",
+        "hidden spans, by a decoder",
+        masks=False,
+        decodes=True,
+        # the most spans of a segment, which are one piece apart
+        sentinels=lambda keys, length: 0 if rebuilds_text(keys) else (length - 1) // 2,
+        keys={
+            "share": setting(0.15, "of the pieces, in spans", at_least=0.01, at_most=0.9),
+            "span": setting(3.0, "pieces of a span, on average", at_least=1, at_most=100),
+            "permute": setting(0.0, "of texts, with shuffled sentences", at_least=0, at_most=1),
+            "delete": setting(
+                0.0, "of pieces; with either, the text is predicted", at_least=0, at_most=0.9
+            ),
+        },
     ),
 }
 

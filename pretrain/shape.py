@@ -47,6 +47,10 @@ class EncoderConfig:
     both_ways: bool = setting(False, "Whether it may be causal, too, and slots predict the next.")
     attention_edges: str | None = setting(None, "Heads that attend along edges of trees.")
     nearby_heads: bool = setting(False, "Whether heads started at the slots nearby.")
+    decoder_layers: int = setting(
+        0, "Layers of a decoder; 0 without one.", at_least=0, at_most=1000
+    )
+    sentinels: int = setting(0, "Rows of the table besides pieces.", at_least=0, at_most=65_536)
 
     def __post_init__(self) -> None:
         check(self)  # the shape may come from a damaged file
@@ -64,6 +68,7 @@ class EncoderConfig:
             self._check_attention()
         if self.positions == "sinusoidal" and self.dim % 2:
             raise SettingError(f"`positions=sinusoidal` needs an even width, not {self.dim}")
+        _ = self.decoder  # which raises unless its heads fit
 
     def _check_heads(self) -> None:
         """Raise unless heads and rotary positions fit the width."""
@@ -106,11 +111,10 @@ class EncoderConfig:
             raise SettingError(f"{setting}: a layer has {self.heads} heads; pass at most as many")
         if other := self.other_than(ATTENTION):
             raise SettingError(f"{setting} needs attention in every layer, and {other}")
-        if self.causal or self.both_ways:
-            objective = "causal" if self.causal else "mixed"
+        if self.causal or self.both_ways or self.decoder_layers:
             raise SettingError(
-                f"{setting}: edges also lead to later words, which `objective={objective}` "
-                "predicts; leave one of them out"
+                f"{setting}: edges also lead to words that `objective=causal` or mixed predicts, "
+                "or that are hidden from an encoder with a decoder; leave one of them out"
             )
 
     def _check_mixers(self) -> None:
@@ -135,6 +139,16 @@ class EncoderConfig:
     def one_way(self) -> "EncoderConfig":
         """The causal shape of the same weights, if it can be read both ways."""
         return dataclasses.replace(self, causal=True, both_ways=False) if self.both_ways else self
+
+    @property
+    def decoder(self) -> "EncoderConfig | None":
+        """The shape of the decoder: the encoder's, with plain causal attention in every layer."""
+        if not self.decoder_layers:
+            return None
+        return dataclasses.replace(
+            self, layers=self.decoder_layers, decoder_layers=0, mixers=(), causal=True,
+            attention_score="scaled-dot", attention_span=None, global_every=None, conv_width=None,
+        )  # fmt: skip
 
     @property
     def attends(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from firth.pretrain.data.objectives.targets import HELD_OUT_RATE, Objective
+from firth.pretrain.data.objectives.targets import HELD_OUT_RATE, Objective, Targets
 from firth.pretrain.data.packing import PackedRows, lay_out
 from firth.pretrain.data.stateless_random import keyed_bits
 
@@ -46,6 +46,15 @@ class Batch(Rows):
     # bool (B,), on the CPU, if rows are of two kinds: then targets and weights are (B, T) for the
     # causal ones, and ``chosen`` is of the others
     causal_rows: torch.Tensor | None = None
+    # int64 (B, 3, C): ids, segments and positions that a decoder reads, which predicts the targets;
+    # segments are those of the row
+    decoder: torch.Tensor | None = field(default=None, kw_only=True)
+
+    @property
+    def decoded(self) -> Rows:
+        """What the decoder reads, as rows."""
+        assert self.decoder is not None
+        return Rows(*self.decoder.unbind(1))
 
     @property
     def n_targets(self) -> torch.Tensor:
@@ -108,10 +117,8 @@ class Batches:
         """
         numbers = self._row_numbers(step)
         ids, tree = self._rows.take(numbers), self._rows.take_tree(numbers)
-        targets = self._objective.predict(ids, step=step, rate=mask_rate)
-        return Batch(
-            targets.ids, *lay_out(ids), *targets[1:4], causal_rows=targets.causal_rows, tree=tree
-        )
+        made = self._objective.predict(ids, step=step, rate=mask_rate)
+        return as_batch(made, tree=tree)
 
     def _row_numbers(self, step: int) -> torch.Tensor:
         """Return the numbers of a batch's rows, int64 (B,)."""
@@ -148,13 +155,16 @@ def fixed_batches(
         places = torch.arange(first, first + batch_rows, device=rows.ids.device)
         numbers = places.clamp(max=n_places - 1) * spread // n_places % rows.n_rows
         ids = rows.take(numbers)
-        shown, chosen, targets, weights, _ = objective.predict(
-            ids, step=0, rate=HELD_OUT_RATE, first_row=first
-        )
-        segments, positions = lay_out(ids)
-        weights = weights * (places < n_places)[:, None].to(rows.device)
-        clusters, tree = _clusters(rows, numbers, chosen), rows.take_tree(numbers)
-        yield Batch(shown, segments, positions, chosen, targets, weights, clusters, tree=tree)
+        made = objective.predict(ids, step=0, rate=HELD_OUT_RATE, first_row=first)
+        weights = made.weights * (places < n_places)[:, None].to(rows.device)
+        clusters, tree = _clusters(rows, numbers, made.chosen), rows.take_tree(numbers)
+        yield as_batch(made._replace(weights=weights), clusters=clusters, tree=tree)
+
+
+def as_batch(made: Targets, **fields: torch.Tensor | None) -> Batch:
+    """Return the batch of what an objective made of rows, in which special pieces still are."""
+    parts = (made.ids, *lay_out(made.ids), *made[1:4])
+    return Batch(*parts, causal_rows=made.causal_rows, decoder=made.decoder, **fields)
 
 
 def _clusters(rows: PackedRows, numbers: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor | None:

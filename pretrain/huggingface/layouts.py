@@ -32,6 +32,11 @@ _THETA = 10_000.0  # as in model/positions.py; ModernBERT's default for full att
 
 def layout_problem(config: EncoderConfig) -> str | None:
     """Return what prevents a conversion to either model, in one line, or None."""
+    if config.decoder_layers:
+        return (
+            "neither BERT nor ModernBERT has a decoder, and T5 and BART have no map and norm "
+            "between the decoder and the table"
+        )
     if other := config.other_than(ATTENTION):
         return f"BERT and ModernBERT attend in every layer, and {other}"
     if config.attention_edges is not None:

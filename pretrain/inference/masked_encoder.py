@@ -13,9 +13,11 @@ from torch import Tensor
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.keywords import suggesting
 from firth.embed.protocols import JoinableEncoder, SentenceScorer
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.inference.piece_encoder import PieceEncoder
 from firth.pretrain.inference.windows import PiecedText, PieceWindows, WindowRows
 
+Hidden = tuple[Rows, tuple[Tensor, Tensor]]
 _AT_ONCE = 0.15  # of a window's pieces, as an encoder is trained
 
 
@@ -53,9 +55,8 @@ class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
             columns = np.repeat(first[words] - batch.starts[row] - offsets[:-1], lengths[words])
             columns += len(self.frame.before) + np.arange(offsets[-1])
             masked = torch.from_numpy(np.repeat(row, lengths[words])), torch.from_numpy(columns)
-            rows.ids[masked] = self._mask
-            predicting = masked[0], masked[1] - self.shift
-            of_pieces = self._states(rows, layers)[predicting].cpu().numpy()
+            unseen, slots = self._hide(rows, masked, offsets[:-1])
+            of_pieces = self._states(unseen, layers)[slots].cpu().numpy()
             states[words] = np.add.reduceat(of_pieces, offsets[:-1]) / lengths[words, None]
         return self._finite(states)
 
@@ -93,6 +94,12 @@ class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
             right = logits.log_softmax(-1).gather(1, rows.ids.gather(1, at))
             scores[pieces[numbers]] = right[:, 0].double().cpu().numpy()
         return text.sentence_sums(scores)
+
+    def _hide(self, rows: Rows, masked: tuple[Tensor, Tensor], firsts: np.ndarray) -> Hidden:
+        """Hide slots, of which ``firsts`` start words; return the rows and where the slots are."""
+        # masked: int64 (P,) twice, rows and columns; firsts: int64 (n,)
+        rows.ids[masked] = self._mask
+        return rows, (masked[0], masked[1] - self.shift)
 
     @property
     def _mask(self) -> int:

@@ -6,16 +6,17 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.keywords import suggesting
 from firth.corpora.text.segment import TextSettings
-from firth.corpora.tokenizer.pieces import FIRST_PIECE, MASK, SPECIAL
+from firth.corpora.tokenizer.pieces import MASK
 from firth.embed.protocols import MaskFiller
 from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import open_start
 from firth.pretrain.data.batches import Rows
 from firth.pretrain.device import choose_device
 from firth.pretrain.inference.causal_encoder import CausalEncoder
+from firth.pretrain.inference.denoising_encoder import DenoisingEncoder
 from firth.pretrain.inference.masked_encoder import MaskedPieceEncoder
 from firth.pretrain.inference.trained_encoder import Prediction, TrainedEncoder
 from firth.pretrain.inference.windows import WindowRows
@@ -42,21 +43,11 @@ class MlmEncoder(MaskedPieceEncoder, TrainedEncoder, MaskFiller):
 
     def fill_mask(self, text: str, k: int = 10) -> list[list[Prediction]]:
         """Predict the masked pieces of a text; raise SettingError if it has none or is too long."""
-        words = self.words_and_masks(text)
-        if SPECIAL[MASK] not in words:
-            raise SettingError(
-                f"{text!r} has no {SPECIAL[MASK]}; put one where a piece should be predicted"
-            )
-        ids = torch.tensor([self._row(words)], device=self._device)
+        ids = self._masked_row(text)
         with torch.inference_mode():
             chosen = (ids == MASK).nonzero()[:, 1][None]
-            logits = self.model.logits(self.model(Rows.whole(ids), chosen - self.shift)[0])
-            logits[:, :FIRST_PIECE] = -torch.inf  # never predict special pieces
-            found = logits.softmax(-1).topk(min(k, len(self.pieces) - FIRST_PIECE))
-        return [
-            [Prediction(self.pieces.names[piece], p) for piece, p in zip(pieces, ps, strict=True)]
-            for pieces, ps in zip(found.indices.tolist(), found.values.tolist(), strict=True)
-        ]
+            found = self.model(Rows.whole(ids), chosen - self.shift)[0]
+            return self._likeliest(self.model.logits(found), k)
 
     def _logits(self, rows: WindowRows, at: Tensor) -> Tensor:
         return self.model.logits(self.model(rows, at)[:, 0])
@@ -64,13 +55,15 @@ class MlmEncoder(MaskedPieceEncoder, TrainedEncoder, MaskFiller):
 
 def encoder_class(config: EncoderConfig) -> type[TrainedEncoder]:
     """Return the class for an encoder of this shape."""
+    if config.decoder_layers:
+        return DenoisingEncoder
     return CausalEncoder if config.causal else MlmEncoder
 
 
-def open_masked(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder:
+def open_masked(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder | DenoisingEncoder:
     """Open an encoder of masked pieces; raise ArtifactError if it predicts the next piece."""
     encoder = open_run(run, device)
-    if not isinstance(encoder, MlmEncoder):
+    if not isinstance(encoder, MlmEncoder | DenoisingEncoder):
         raise ArtifactError(
             f"{run}: predicts the next piece and has no masks; pass a run with `objective=masked`"
         )
@@ -85,7 +78,7 @@ def open_causal(run: str | os.PathLike[str], device: str = "auto") -> CausalEnco
     encoder = open_run(run, device, causal=True)
     if not isinstance(encoder, CausalEncoder):
         raise ArtifactError(
-            f"{run}: predicts masked pieces, not the next one; pass a run with `objective=causal`"
+            f"{run}: predicts hidden pieces, not the next one; pass a run with `objective=causal`"
         )
     return encoder
 

@@ -11,6 +11,7 @@ from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.protocols import ContextualEncoder, InputEmbeddings, WindowedEncoder
 from firth.embed.vectors.piece_table import means_of_pieces
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.device import by_device
 from firth.pretrain.inference.windows import Frame, PiecedText, PieceWindows, Splitter, WindowRows
 
@@ -71,7 +72,7 @@ class PieceEncoder(ContextualEncoder, WindowedEncoder, InputEmbeddings):
         """Look up pieces, float32 (P, D) on the CPU."""
         return self._table.detach()[torch.from_numpy(ids).to(self._device)].cpu()
 
-    def _states(self, rows: WindowRows, layers: Sequence[int]) -> Tensor:
+    def _states(self, rows: Rows, layers: Sequence[int]) -> Tensor:
         """Return the states of rows, mean over layers, float32 (B, T, D)."""
         raise NotImplementedError
 

@@ -13,18 +13,16 @@ from torch import Tensor, nn
 
 from firth.pretrain.data.batches import Batch, Rows
 from firth.pretrain.model.attention import build_attention_inputs, visible
+from firth.pretrain.model.decoder import Decoder
 from firth.pretrain.model.layers import Block, norm
 from firth.pretrain.model.mixers.base import AttentionInputs
-from firth.pretrain.model.positions import angles, sinusoids
+from firth.pretrain.model.positions import Rotary, sinusoids
 from firth.pretrain.model.varlen import segment_bounds
 from firth.pretrain.shape import INIT_STD, EncoderConfig
 
 
 class Core(nn.Module):
     """Everything between the summed embeddings and the loss: the part worth compiling."""
-
-    cosines: Tensor
-    sines: Tensor
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -36,23 +34,18 @@ class Core(nn.Module):
         self.head = nn.Linear(config.dim, config.dim, bias=config.biases)
         self.head_activation = nn.GELU()
         self.head_norm = norm(config)
-        self.bias = nn.Parameter(torch.empty(config.n_pieces))
-        if config.positions == "rotary":
-            phase = angles(config.max_length, config.key_dim)
-            self.register_buffer("cosines", phase.cos().float(), persistent=False)
-            self.register_buffer("sines", phase.sin().float(), persistent=False)
+        self.bias = nn.Parameter(torch.empty(config.n_pieces + config.sentinels))
+        rotates = config.positions == "rotary"
+        self.rotary = Rotary(config.max_length, config.key_dim) if rotates else None
+        self.decoder = Decoder(config.decoder) if config.decoder else None
 
     def attention_inputs(self, rows: Rows, bounds: Tensor | None = None) -> AttentionInputs:
         """Make masks and rotary angles for all layers; ``bounds`` selects the varlen kernel."""
         # bounds: int32 (n + 1,)
-        rotary = None
-        if self.config.positions == "rotary":
-            at = rows.positions
-            rotary = self.cosines[at][:, :, None], self.sines[at][:, :, None]
         return build_attention_inputs(
             self.config,
             rows.segments,
-            rotary,
+            self.rotary(rows.positions) if self.rotary else None,
             pattern=rows.pattern,
             bounds=bounds,
             tree=rows.tree,
@@ -80,19 +73,32 @@ class Core(nn.Module):
         """Score every piece; the table of input embeddings is the output matrix, too."""
         # states: float (..., D); table: float32 (V, D); returns float (..., V)
         hidden = self.head_norm(self.head_activation(self.head(states)))
-        return F.linear(hidden, table, self.bias)
+        return F.linear(hidden, table, self.bias[: len(table)])
+
+    def predictors(self, x: Tensor, batch: Batch, bounds: Tensor | None = None) -> Tensor:
+        """Return the states that predict the targets, from embeddings on.
+
+        Those of the decoder, whose embeddings are behind the encoder's, if there is one; else of
+        the chosen slots, or in causal rows of all.
+        """
+        # x: float32 (B, T + C or T, D); bounds: int32 (n + 1,); returns float (B, C, D)
+        inputs = self.attention_inputs(batch, bounds)
+        if self.decoder is None:
+            return self.forward(x, inputs, None if inputs.causal else batch.chosen)
+        length = batch.ids.shape[1]
+        memory = self.forward(x[:, :length], inputs)
+        states: Tensor = self.decoder(x[:, length:], batch.decoded, memory, batch.segments)
+        return states
 
     def target_losses(
         self, x: Tensor, table: Tensor, batch: Batch, bounds: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return the loss in nats and whether the prediction is correct, from embeddings on.
 
-        Both are 0 where the weight is. Causal rows predict in all slots.
+        Both are 0 where the weight is.
         """
-        # x: float32 (B, T, D); table: float32 (V, D); bounds: int32 (n + 1,)
-        # returns float32 (B * C,) twice
-        inputs = self.attention_inputs(batch, bounds)
-        states = self.forward(x, inputs, None if inputs.causal else batch.chosen)
+        # table: float32 (V, D); the others as of :meth:`predictors`; returns float32 (B * C,) twice
+        states = self.predictors(x, batch, bounds)
         logits = self.logits(states.flatten(0, 1), table).float()
         targets, weights = batch.targets.flatten(), batch.weights.flatten()
         loss = F.cross_entropy(logits, targets, reduction="none")
@@ -129,13 +135,20 @@ class MaskedLanguageModel(nn.Module):
             table = sinusoids(config.max_length, config.dim) * INIT_STD
             self.register_buffer("sinusoids", table, persistent=False)
         self.core = Core(config)
+        self.sentinels = nn.Embedding(config.sentinels, config.dim) if config.sentinels else None
         self.max_segments = 0
         init_weights(self, seed)
 
-    def embed(self, rows: Rows) -> Tensor:
+    @property
+    def table(self) -> Tensor:
+        """The embeddings of all pieces, then of all sentinels, float32 (V + S, D)."""
+        pieces = self.pieces.weight
+        return pieces if self.sentinels is None else torch.cat([pieces, self.sentinels.weight])
+
+    def embed(self, rows: Rows, table: Tensor | None = None) -> Tensor:
         """Sum piece and position embeddings; not compiled, which would vary sums of gradients."""
-        # returns float32 (B, T, D)
-        x: Tensor = self.pieces(rows.ids)
+        # table: :attr:`table`, if it is at hand; returns float32 (B, T, D)
+        x = F.embedding(rows.ids, self.table if table is None else table)
         if self.config.positions == "learned":
             x = x + self.position_table(rows.positions)
         elif self.config.positions == "sinusoidal":
@@ -183,10 +196,13 @@ class MaskedLanguageModel(nn.Module):
 
     def loss_inputs(self, batch: Batch) -> tuple[Tensor, Tensor, Batch, Tensor | None]:
         """Return the arguments of the core's ``losses`` and ``target_losses``."""
-        bounds = None
+        bounds, table = None, self.table
         if self.max_segments:
             bounds = segment_bounds(batch.segments, self.max_segments * len(batch.segments))
-        return self.embed(batch), self.pieces.weight, batch, bounds
+        x = self.embed(batch, table)
+        if batch.decoder is not None:
+            x = torch.cat([x, self.embed(batch.decoded, table)], 1)
+        return x, table, batch, bounds
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the summed loss in nats and the correct predictions at the chosen slots."""

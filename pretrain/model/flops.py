@@ -15,8 +15,10 @@ def row_flops(model: MaskedLanguageModel, capacity: int) -> float:
     predicted ones; what follows, and the head, computes only these. Masked keys count,
     although the varlen kernel skips most of them, so its utilization comes out a little too high.
     """
-    length, last = model.config.max_length, len(model.core.blocks) - 1
-    products = capacity * (n_matrix_weights(model.core.head) + model.pieces.weight.numel())
+    length, decoder = model.config.max_length, model.core.decoder
+    last = -1 if decoder else len(model.core.blocks) - 1  # a decoder reads all slots
+    products = capacity * (n_matrix_weights(model.core.head) + model.table.numel())
+    products += decoder.products(length, capacity) if decoder else 0
     for layer, block in enumerate(model.core.blocks):
         assert isinstance(block, Block)
         n_out = capacity if layer == last else length

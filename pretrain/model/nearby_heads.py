@@ -37,6 +37,8 @@ def look_nearby(model: MaskedLanguageModel) -> None:
     with torch.no_grad():
         length = table.std() * (config.dim * _SHARE / (1 - _SHARE)) ** 0.5
         table += length * common
+        if model.sentinels is not None:
+            model.sentinels.weight += length * common
         layers = [number for number, mixer in enumerate(config.mixers) if mixer == ATTENTION]
         for number in layers[::_EVERY]:
             block = model.core.blocks[number]

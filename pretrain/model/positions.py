@@ -1,7 +1,7 @@
 """Position encodings: sinusoids (Vaswani et al. 2017) and rotary (Su et al. 2021)."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 _BASE = 10_000.0
 
@@ -10,6 +10,24 @@ def angles(length: int, dim: int) -> Tensor:
     """Return the angle of each position in each plane, t / 10000^(2i/d), float64 (T, d / 2)."""
     rates = _BASE ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
     return torch.arange(length, dtype=torch.float64)[:, None] * rates
+
+
+class Rotary(nn.Module):
+    """Tables of cosines and sines, looked up by position."""
+
+    cosines: Tensor
+    sines: Tensor
+
+    def __init__(self, length: int, dim: int) -> None:
+        super().__init__()
+        phase = angles(length, dim)
+        self.register_buffer("cosines", phase.cos().float(), persistent=False)
+        self.register_buffer("sines", phase.sin().float(), persistent=False)
+
+    def forward(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the cosines and sines of slots, float32 (B, T, 1, dim / 2) each."""
+        # positions: int64 (B, T)
+        return self.cosines[positions][:, :, None], self.sines[positions][:, :, None]
 
 
 def sinusoids(length: int, dim: int) -> Tensor:

@@ -4,6 +4,7 @@ import math
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -49,7 +50,8 @@ def build_training_data(
     train, held_out = pack_text(text, pieces, config, device)
     continues = torch.tensor(pieces.continues, device=train.device)
     chooser = config.objective_kind.load()
-    objective = chooser.for_training(config, continues, train.sequence_length)
+    extra = {"pieces": pieces} if config.objective_kind.decodes else {}
+    objective = chooser.for_training(config, continues, train.sequence_length, **extra)
     batches = Batches(train, objective, batch_rows=batch, seed=config.seed)
     counts, budget = piece_counts(train), make_budget(config, train.n_rows, batch)
     _require_contexts(train, counts, config, batch * (budget.steps or math.inf))
@@ -91,8 +93,8 @@ def make_first_vectors(run: Path, text: TextSplits, data: TrainingData, threads:
 
 def make_held_out(data: TrainingData, micro_batch: int) -> HeldOut:
     """Choose targets in the held-out text, and score the baseline on them."""
-    kind = data.config.objective_kind
-    held_out = _make_held_out(data, micro_batch, kind)
+    kind, keys = data.config.objective_kind, data.config.objective_keys
+    held_out = _make_held_out(data, micro_batch, kind, keys)
     if not kind.mixed:
         return held_out
     causal = _make_held_out(data, micro_batch, OBJECTIVES[CAUSAL])
@@ -100,9 +102,12 @@ def make_held_out(data: TrainingData, micro_batch: int) -> HeldOut:
     return replace(held_out, causal=replace(causal, batches=batches))
 
 
-def _make_held_out(data: TrainingData, micro_batch: int, kind: ObjectiveKind) -> HeldOut:
+def _make_held_out(
+    data: TrainingData, micro_batch: int, kind: ObjectiveKind, keys: dict[str, Any] | None = None
+) -> HeldOut:
     """Choose targets by one objective, and score the baseline on them."""
-    batches, characters = held_out_batches(data.held_out, data.pieces, micro_batch, kind), None
+    batches = held_out_batches(data.held_out, data.pieces, micro_batch, kind, keys)
+    characters = None
     if kind.load().per_character:
         names = data.pieces.names
         characters = torch.tensor(piece_characters(names), device=data.train.device)
@@ -110,11 +115,16 @@ def _make_held_out(data: TrainingData, micro_batch: int, kind: ObjectiveKind) ->
 
 
 def held_out_batches(
-    rows: PackedRows, pieces: Pieces, micro_batch: int, kind: ObjectiveKind = OBJECTIVES[MASKED]
+    rows: PackedRows,
+    pieces: Pieces,
+    micro_batch: int,
+    kind: ObjectiveKind = OBJECTIVES[MASKED],
+    keys: dict[str, Any] | None = None,
 ) -> list[Batch]:
     """Choose targets in some of the held-out text, the same in every run of an objective."""
     continues = torch.tensor(pieces.continues, device=rows.device)
-    chooser = kind.load().for_held_out(continues, rows.sequence_length)
+    extra = {"pieces": pieces, "keys": keys} if kind.decodes else {}
+    chooser = kind.load().for_held_out(continues, rows.sequence_length, **extra)
     limit = max(1, chooser.held_out_targets // chooser.capacity)
     size = min(micro_batch, limit)
     batches = list(fixed_batches(rows, chooser, batch_rows=size, n_rows_limit=limit))

@@ -216,4 +216,6 @@ def start_from(model: MaskedLanguageModel, vectors: np.ndarray, counts: torch.Te
         if known.size:
             places = tuple(torch.from_numpy(each) for each in grid)
             table[places] = torch.from_numpy(known * (INIT_STD / (known.std() or 1))).to(table)
-        model.core.bias.copy_(share.log().to(model.core.bias))
+        bias = share.log().to(model.core.bias)
+        model.core.bias.fill_(bias.max())  # of sentinels, about as frequent as the first piece
+        model.core.bias[: len(bias)] = bias

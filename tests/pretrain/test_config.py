@@ -121,10 +121,15 @@ def test_heads_along_edges_are_some_or_all():
         ({"attention": "tree", "mixer": "attention,conv,attention,attention"},
          "`attention=tree` needs attention in every layer, and layer 1 is `mixer=conv`"),
         ({"attention": "tree:2", "mixer": "conformer"}, "layer 0 is `mixer=conformer`"),
-        ({"attention": "tree:4", "objective": "mixed"}, "which `objective=mixed` predicts; leave"),
+        ({"attention": "tree:4", "objective": "mixed"}, "`objective=causal` or mixed predicts, or"),
         ({"mixer": "lstm", "objective": "mixed"}, "`objective=mixed` needs attention in every"),
         ({"objective": "mixed:causal_share=1"}, "causal_share must be below 1, got 1.0"),
-        ({"attention": "tree:4", "objective": "causal"}, ": edges also lead to later words"),
+        ({"attention": "tree:4", "objective": "causal"}, ": edges also lead to words that"),
+        ({"attention": "tree", "objective": "denoise"}, "or that are hidden from an encoder with"),
+        ({"objective": "denoise", "masking": "word"}, "`masking=word`: nothing is masked with"),
+        ({"objective": "denoise:share=0.95"}, "share must be at most 0.9, got 0.95"),
+        ({"objective": "denoise", "mixer": "lstm", "preset": "2/130/4"},
+          "a `preset` of width 130 is not divisible by 4 heads"),
     ],
 )  # fmt: skip
 def test_settings_that_do_not_fit_are_refused(options, words):

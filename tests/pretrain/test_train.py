@@ -461,8 +461,10 @@ def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, s
         {"attention": "tree:1", "dropout": 0.1},
         {"mixer": "attention:hard", "positions": "relative"},
         {"mixer": "attention:key-value"},
+        {"objective": "denoise:share=0.3", "dropout": 0.1},
+        {"objective": "denoise:permute=0.5,delete=0.1", "mixer": "gru"},
     ],
-    ids=["every mixer", "trees", "hard", "key-value"],
+    ids=["every mixer", "trees", "hard", "key-value", "spans", "text"],
 )
 def test_a_killed_training_of_another_shape_resumes_to_the_same_bits(
     corpus, tmp_path, stop_at, shape

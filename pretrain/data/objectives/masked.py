@@ -22,7 +22,7 @@ _SPAN = 3  # words, on average
 _ROUNDS = 3
 _MASK_SHARE = 0.8  # of the targets, shown as [MASK]
 _RANDOM_SHARE = 0.1  # of the targets, shown as a random piece that is not special
-_RATE_BITS = 31
+RATE_BITS = 31
 _COLUMN_BITS = 20  # of a sort key; the others are random
 _RANDOM_BITS = 42
 
@@ -63,10 +63,10 @@ class MaskedPieces:
         Rows masked a few at a time, with ``first_row``, get the same masks as all at once.
         """
         # T is below 2^20
-        random = _RandomRows(self.seed, step, first_row, len(ids), ids.device)
+        random = RandomRows(self.seed, step, first_row, len(ids), ids.device)
         maskable = ids >= FIRST_PIECE
-        exact = maskable.sum(1, keepdim=True) * _fixed_point(rate)
-        wanted = (exact + random.integers("count", 1, 1 << _RATE_BITS)) >> _RATE_BITS
+        exact = maskable.sum(1, keepdim=True) * fixed_point(rate)
+        wanted = (exact + random.integers("count", 1, 1 << RATE_BITS)) >> RATE_BITS
         columns = _draw_columns(ids, self.continues, maskable, wanted, self.kind, random)
         # unused slots come last, as column T
         chosen = columns.sort(dim=1).values[:, : capacity(ids.shape[1], rate)]
@@ -77,22 +77,22 @@ class MaskedPieces:
         # unused slots write column 0's own piece to column 0
         return Targets(ids.scatter(1, chosen, shown), chosen, targets, real.to(torch.float32))
 
-    def _shown(self, targets: Tensor, random: "_RandomRows") -> Tensor:
+    def _shown(self, targets: Tensor, random: "RandomRows") -> Tensor:
         """Draw what the model sees in place of each target, int64 (B, C)."""
         C = targets.shape[1]
         draws = random.uniform("fate", C)
         others = random.integers("other", C, len(self.continues) - FIRST_PIECE) + FIRST_PIECE
-        masked = draws < _on_grid(_MASK_SHARE)
-        replaced = draws < _on_grid(_MASK_SHARE + _RANDOM_SHARE)
+        masked = draws < on_grid(_MASK_SHARE)
+        replaced = draws < on_grid(_MASK_SHARE + _RANDOM_SHARE)
         return torch.where(masked, MASK, torch.where(replaced, others, targets))
 
 
 def capacity(sequence_length: int, rate: float) -> int:
     """Return the most pieces of a row that may have to be predicted, at least 1."""
-    return max(1, -(-(sequence_length - 2) * _fixed_point(rate) >> _RATE_BITS))
+    return max(1, -(-(sequence_length - 2) * fixed_point(rate) >> RATE_BITS))
 
 
-class _RandomRows(NamedTuple):
+class RandomRows(NamedTuple):
     """Random numbers of a step, ``width`` per row."""
 
     seed: int
@@ -102,13 +102,16 @@ class _RandomRows(NamedTuple):
     device: torch.device
 
     def bits(self, purpose: str, width: int) -> Tensor:
+        """Return random bits, int64 (B, width)."""
         shape, first = (self.n_rows, width), self.first_row * width
         return keyed_bits(self.seed, self.step, purpose, shape, self.device, first=first)
 
     def uniform(self, purpose: str, width: int) -> Tensor:
+        """Return uniform numbers in [0, 1), float32 (B, width)."""
         return as_uniform(self.bits(purpose, width))
 
     def integers(self, purpose: str, width: int, below: int) -> Tensor:
+        """Return uniform integers below a number, int64 (B, width)."""
         return as_integers(self.bits(purpose, width), below)
 
 
@@ -127,21 +130,21 @@ def _draw_columns(
     maskable: Tensor,
     wanted: Tensor,
     kind: str,
-    random: _RandomRows,
+    random: RandomRows,
 ) -> Tensor:
     """Draw columns, int64 (B, T) in any order: at most ``wanted`` of a row, T elsewhere."""
     T = ids.shape[1]
     places = random.bits("place", T)
     if kind == "piece":
-        order = _in_order(places, maskable)
+        order = in_order(places, maskable)
         return torch.where(torch.arange(T, device=ids.device) < wanted, order, T)
     words = _words(ids, continues, maskable)
     starts = words.starts
     if kind == "span":
         # a run ends before each word with the same probability, so its length is geometric
-        ends_before = random.uniform("span", T) < _on_grid(1 / _SPAN)
-        starts = _last_marked(words.opens | (words.heads & ends_before))
-    order = _in_order(places.gather(1, starts), maskable)
+        ends_before = random.uniform("span", T) < on_grid(1 / _SPAN)
+        starts = last_marked(words.opens | (words.heads & ends_before))
+    order = in_order(places.gather(1, starts), maskable)
     return torch.where(_fitting_words(words, order, maskable, wanted), order, T)
 
 
@@ -155,17 +158,17 @@ def _words(ids: Tensor, continues: Tensor, maskable: Tensor) -> _Words:
     continued = torch.zeros_like(maskable)
     continued[:, :-1] = inside[:, 1:]
     # flipped, so that the next end becomes the last one before
-    stops = T - 1 - _last_marked((~continued).flip(1)).flip(1)
-    return _Words(heads, heads & ~after_piece, _last_marked(heads), stops)
+    stops = T - 1 - last_marked((~continued).flip(1)).flip(1)
+    return _Words(heads, heads & ~after_piece, last_marked(heads), stops)
 
 
-def _last_marked(marks: Tensor) -> Tensor:
+def last_marked(marks: Tensor) -> Tensor:
     """Return the column of the last mark up to each slot, int64 (B, T); 0 before the first."""
     columns = torch.arange(marks.shape[1], device=marks.device)
     return torch.where(marks, columns, 0).cummax(dim=1).values
 
 
-def _in_order(places: Tensor, maskable: Tensor) -> Tensor:
+def in_order(places: Tensor, maskable: Tensor) -> Tensor:
     """Return a row's columns in the order of random bits, ties from left to right.
 
     Slots with the same bits stay together; those that cannot be masked come last.
@@ -192,11 +195,11 @@ def _fitting_words(words: _Words, order: Tensor, maskable: Tensor, wanted: Tenso
     return taken
 
 
-def _fixed_point(rate: float) -> int:
+def fixed_point(rate: float) -> int:
     """Return a rate in units of 2^-31, rounded down so that products never round up."""
-    return int(rate * (1 << _RATE_BITS))
+    return int(rate * (1 << RATE_BITS))
 
 
-def _on_grid(share: float) -> float:
+def on_grid(share: float) -> float:
     """Round a share to a multiple of 2^-24, exact in float32, so that all devices agree."""
     return round(share * 2**24) / 2**24

@@ -18,6 +18,7 @@ class Targets(NamedTuple):
     weights: Tensor  # float32 (B, C)
     # bool (B,), on the CPU, if rows are of two kinds; see :meth:`Batch.kinds`
     causal_rows: Tensor | None = None
+    decoder: Tensor | None = None  # int64 (B, 3, C)
 
 
 class Objective(Protocol):

@@ -27,6 +27,8 @@ class AttentionInputs:
     # int64 (B,): the key of each row's random numbers in training; None without any
     noise: Tensor | None = None
     causal: bool = False  # whether a slot sees only itself and those before it
+    # float (B, S, D): states whose keys and values cross-attention takes; ``allowed`` is (B, T, S)
+    memory: Tensor | None = None
 
 
 class Mixer(nn.Module):

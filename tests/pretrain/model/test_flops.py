@@ -1,5 +1,7 @@
 """FLOPs of a row, against a count of torch's multiplications."""
 
+import dataclasses
+
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -44,3 +46,14 @@ def test_truncated_attention_counts_the_keys_of_its_blocks():
     ]
     fewer = [row_flops(far, 3) - row_flops(model, 3) for model in near]
     assert fewer == [6 * 2 * 16 * 3 * (64 - keys) for keys in (16 + 2 * 4, 20 + 2 * 20)]
+
+
+def test_a_decoder_counts_its_own_products():
+    shape = {"n_pieces": 50, "layers": 2, "heads": 2, "dim": 16, "feed_forward_dim": 24}
+    model = MaskedLanguageModel(EncoderConfig(max_length=32, decoder_layers=2, **shape))
+    batch = batch_of([[5, 6, 7]] * 4, [[1, 1, 1]] * 4, n_slots=32)
+    batch = dataclasses.replace(batch, decoder=torch.zeros(4, 3, 3, dtype=torch.int64))
+    plain = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
+    with plain, FlopCounterMode(display=False) as counter:
+        model.loss(batch)[0].backward()
+    assert counter.get_total_flops() == pytest.approx(4 * row_flops(model, 3), rel=1e-9)
