@@ -46,7 +46,9 @@ def measure_forgetting(
             open_text(text, config).held_out, pieces, config.sequence_length, device,
             clusters=True, tree=config.reads_trees,
         )  # fmt: skip
-        batches = held_out_batches(rows, pieces, tuned.micro_batch, config.objective)
+        batches = held_out_batches(
+            rows, pieces, tuned.micro_batch, config.objective_kind, config.objective_keys
+        )
         losses[name] = {
             when: evaluate(model, batches, tuned.step_settings.dtype).held_out.to_line()
             for when, model in models.items()
