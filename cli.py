@@ -57,6 +57,10 @@ COMMANDS = {
     "change": ("embed", "Sort words by how surely and how far they change between periods."),
     "regress": ("embed", "Regress what a word means on the fields of its documents."),
     "fill-mask": ("pretrain", "Predict the pieces that are masked in a text."),
+    "score": (
+        "embed",
+        "Print how surprising sentences and their words are to a language model.",
+    ),
     "generate": ("pretrain", "Continue a text, piece by piece."),
     "encode": ("embed", "Write contextual vectors of a text's words or lines."),
     "pool": ("embed", "Pool an encoder's states into one vector per word."),

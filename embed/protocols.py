@@ -214,5 +214,13 @@ class SentenceScorer(Protocol):
             float64 (n_sentences,), natural logarithm.
         """
 
+    def score_words(
+        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
+    ) -> list[np.ndarray]:
+        """Return what each word adds to the log-likelihood of its sentence, as :meth:`score`.
+
+        float64 (n_words,) by sentence; of words that are part of one piece, the first has it all.
+        """
+
     def words(self, text: str) -> list[str]:
         """Split text into words, as :meth:`ContextualEncoder.words` does."""

@@ -35,6 +35,7 @@ from .embed.compare.pooling_weights import pooling_weights as pooling_weights
 from .embed.compare.recommend import recommend as recommend
 from .embed.contextual.encoders import open_encoder as open_encoder
 from .embed.contextual.in_context import nearest_in_context as nearest_in_context
+from .embed.contextual.line_scores import score_lines as score_lines
 from .embed.contextual.pooled_run import pool_run as pool_run
 from .embed.contextual.pooling import PoolConfig as PoolConfig
 from .embed.contextual.sif import SentenceVectors as SentenceVectors

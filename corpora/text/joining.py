@@ -38,6 +38,11 @@ def joined_parts(parts: Sequence[list[str]], gaps: Sequence[str]) -> list[str]:
     return SpelledWords(words, whole.text, spans)
 
 
+def after_context(context: list[str], words: list[str]) -> list[str]:
+    """Return words after those of a context, with a space between the two texts."""
+    return joined_parts([context, words], ["", " " if context else ""])
+
+
 def spelled(words: Sequence[str], gaps: Sequence[str] | None = None) -> SpelledWords:
     """Return words with their text; unless they have one, with gaps, as :func:`gaps_before`."""
     if isinstance(words, SpelledWords):
@@ -86,7 +91,7 @@ def _follows(before: str, word: str) -> bool:
     is_clitic = word[:1] in _APOSTROPHES and word[1:].lower() in _AFTER_APOSTROPHE
     if is_clitic or word in _NO_SPACE_BEFORE or word in _BOTH or _kind(word) in ("Pe", "Pf"):
         return True
-    return _is_unspaced(before[-1:]) and _is_unspaced(word[:1])
+    return is_unspaced(before[-1:]) and is_unspaced(word[:1])
 
 
 def _kind(word: str) -> str:
@@ -94,6 +99,6 @@ def _kind(word: str) -> str:
     return unicodedata.category(word) if len(word) == 1 else ""
 
 
-def _is_unspaced(character: str) -> bool:
+def is_unspaced(character: str) -> bool:
     """Return whether a character is of a script, or a mark, without spaces between words."""
     return unicodedata.name(character or " ", "").startswith(_UNSPACED)

@@ -39,7 +39,7 @@ class ExternalTokenizer:
         self._library.no_truncation()
         self._library.no_padding()
         self._library.encode_special_tokens = True
-        self._unknown = _unknown_piece(described["model"], self._library)
+        self.unknown = _unknown_piece(described["model"], self._library)
         self.frame = self._frame()  # the special pieces before and after a sentence
         self._library.post_processor = None  # it would trim spaces from the places of pieces
 
@@ -54,7 +54,7 @@ class ExternalTokenizer:
         """
         # ids: int64 (n_pieces,); offsets: int64 (n_words + 1,)
         ids, lengths = self._split(words)
-        fallback = 0 if self._unknown is None else self._unknown
+        fallback = 0 if self.unknown is None else self.unknown
         empty = np.flatnonzero(lengths == 0)
         ids = np.insert(ids, np.cumsum(lengths)[empty], fallback)
         return ids, offsets_of(np.maximum(lengths, 1))
@@ -63,8 +63,8 @@ class ExternalTokenizer:
         """Return which words have pieces without an unknown one, bool (n_words,)."""
         ids, lengths = self._split(words)
         known: np.ndarray = lengths > 0
-        if self._unknown is not None:
-            known[np.repeat(np.arange(len(lengths)), lengths)[ids == self._unknown]] = False
+        if self.unknown is not None:
+            known[np.repeat(np.arange(len(lengths)), lengths)[ids == self.unknown]] = False
         return known
 
     def split_sentences(self, sentences: Iterable[Sequence[str]]) -> tuple[np.ndarray, ...]:
@@ -106,7 +106,7 @@ class ExternalTokenizer:
         pieces = np.array([piece for piece, _ in named], dtype=np.int64)
         names = [name for _, name in named]
         ids, lengths = self._split(names)
-        own = (lengths == 1) & (pieces != (-1 if self._unknown is None else self._unknown))
+        own = (lengths == 1) & (pieces != (-1 if self.unknown is None else self.unknown))
         starts = np.cumsum(lengths) - lengths
         own[own] = ids[starts[own]] == pieces[own]
         return [names[i] for i in np.flatnonzero(own).tolist()], pieces[own]
@@ -122,6 +122,11 @@ class ExternalTokenizer:
             if len(inside):
                 return encoding.ids[: inside[0]], encoding.ids[inside[-1] + 1 :]
         return [], []
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The name of each piece; empty where an id has none."""
+        return [self._library.id_to_token(piece) or "" for piece in range(len(self))]
 
     @cached_property
     def _prefix(self) -> str:

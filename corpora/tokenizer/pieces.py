@@ -24,6 +24,8 @@ _BATCH_WORDS = 1 << 14
 class Pieces:
     """An immutable subword vocabulary that splits words, as the ``tokenizers`` library does."""
 
+    unknown = UNK
+
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self.continues = np.array([name.startswith(CONTINUATION) for name in self.names])

@@ -255,7 +255,7 @@ def batches(
     names: list[str] = []
     texts: list[str] = []
     n_words = 0
-    for number, line in enumerate(_lines(source), start=1):
+    for number, line in enumerate(text_lines(source), start=1):
         texts.append(line.rstrip("\r\n"))
         names.append(f"{source}:{number}")
         lines.append(split(texts[-1]))
@@ -296,7 +296,7 @@ def _units(path: Path, unit: str, words_at_once: int) -> Iterator[LineBatch]:
         yield LineBatch(lines, names, texts)
 
 
-def _lines(source: Path) -> Iterator[str]:
+def text_lines(source: Path) -> Iterator[str]:
     """Yield the lines of a file or of standard input."""
     if str(source) == STDIN:
         yield from _decoded(sys.stdin.buffer, "<stdin>")

@@ -1,5 +1,6 @@
 """HuggingFaceEncoder: states of any encoder that transformers loads from a folder."""
 
+import dataclasses
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,18 +14,21 @@ from firth.corpora.common.errors import ArtifactError
 from firth.corpora.tokenizer.external import ExternalTokenizer
 from firth.embed.protocols import StaticLayers
 from firth.embed.vectors.piece_table import TOKENIZER
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.device import by_device, choose_device
 from firth.pretrain.huggingface.loading import (
     TOKENIZER_OPTIONS,
     load,
     mask_piece,
     one_line_errors,
+    predicts_next,
     row_length,
     state_width,
     static_layers,
 )
 from firth.pretrain.inference.masked_encoder import MaskedPieceEncoder
 from firth.pretrain.inference.piece_encoder import PieceEncoder
+from firth.pretrain.inference.sentence_scorer import NextPieceScorer
 from firth.pretrain.inference.windows import Frame, WindowRows
 
 _SCORED_SLOTS = {"cpu": 512, "cuda": 1 << 13}  # smaller, since each slot has a logit per piece
@@ -68,29 +72,53 @@ class HuggingFaceEncoder(PieceEncoder, StaticLayers):
         return torch.stack([found.hidden_states[layer] for layer in layers]).mean(0)
 
 
-class HuggingFaceMaskedLM(MaskedPieceEncoder, HuggingFaceEncoder):
-    """A Hugging Face masked language model; its head is loaded when scores are first computed."""
+class HuggingFaceWithHead(HuggingFaceEncoder):
+    """A Hugging Face language model; its head is loaded when scores are first computed."""
+
+    head: ClassVar[str]  # the class that loads it
 
     @cached_property
     def _whole(self) -> Any:
         """The model with its head."""
         with one_line_errors(Path(self.name)):
-            return load(Path(self.name), "AutoModelForMaskedLM").to(self._device).eval()
+            return load(Path(self.name), self.head).to(self._device).eval()
 
     @property
     def _scored_slots(self) -> int:
         return self.slots or by_device(_SCORED_SLOTS, self._device)
 
-    def _logits(self, rows: WindowRows, at: Tensor) -> Tensor:
+
+class HuggingFaceMaskedLM(HuggingFaceWithHead, MaskedPieceEncoder):
+    """A Hugging Face masked language model."""
+
+    head = "AutoModelForMaskedLM"
+
+    def _logits(self, rows: Rows, at: Tensor) -> Tensor:
         logits: Tensor = self._whole(**_inputs(rows)).logits
         return logits[torch.arange(len(at), device=self._device), at[:, 0]]
+
+
+class HuggingFaceCausalLM(HuggingFaceWithHead, NextPieceScorer):
+    """A Hugging Face causal language model."""
+
+    head = "AutoModelForCausalLM"
+
+    @property
+    def _scored_frame(self) -> Frame:
+        """The frame; a tokenizer that puts nothing before a text gets the model's own start."""
+        start = [] if self.frame.before else [self.model.config.bos_token_id]
+        return dataclasses.replace(self.frame, before=[*start, *self.frame.before])
+
+    def _next_logits(self, rows: WindowRows) -> Tensor:
+        logits: Tensor = self._whole(**_inputs(rows)).logits
+        return logits[:, :-1][rows.kept[:, 1:]]
 
 
 def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
     """Open the encoder of a Hugging Face folder, without downloads or remote code.
 
-    Returns a :class:`HuggingFaceMaskedLM` if it is a masked language model, and the encoder of an
-    encoder-decoder model.
+    Returns a :class:`HuggingFaceMaskedLM` or :class:`HuggingFaceCausalLM` if it is such a model,
+    and the encoder of an encoder-decoder model.
     """
     folder = Path(folder)
     chosen = choose_device(device)
@@ -116,10 +144,12 @@ def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
     mask = mask_piece(folder, model)
     frame = Frame(*pieces.frame, _padding(model), mask)
     kind = HuggingFaceEncoder if mask is None else HuggingFaceMaskedLM
+    if predicts_next(model.config) and (frame.before or model.config.bos_token_id is not None):
+        kind = HuggingFaceCausalLM
     return kind(model, pieces, frame, dim=width, max_pieces=room, name=str(folder))
 
 
-def _inputs(rows: WindowRows) -> dict[str, Tensor]:
+def _inputs(rows: Rows) -> dict[str, Tensor]:
     """Return rows by the names of transformers."""
     return {"input_ids": rows.ids, "attention_mask": (rows.segments >= 0).long()}
 

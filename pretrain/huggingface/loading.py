@@ -20,6 +20,7 @@ _MASKS = "[MASK]", "<mask>"  # tried if the tokenizer's options do not name one
 # files of sentence-transformers, whose models often keep the name of the masked LM they came from
 _SENTENCE_ENCODER = ("modules.json", "config_sentence_transformers.json")
 _MASKED_LM = ("ForMaskedLM", "ForPreTraining")  # ends of the names of architectures
+_CAUSAL_LM = ("ForCausalLM", "GPT2LMHeadModel", "OpenAIGPTLMHeadModel", "BertLMHeadModel")
 STATIC_LAYERS = "static_layers"  # key of config.json in folders that we export
 _RELATIVE_LENGTH = 512  # of windows, if positions are relative and set no limit
 
@@ -65,6 +66,11 @@ def mask_piece(folder: Path, model: Any) -> int | None:
         library = Tokenizer.from_file(str(folder / TOKENIZER))
         pieces = [library.token_to_id(name) for name in names if isinstance(name, str)]
     return next((piece for piece in pieces if piece is not None), None)
+
+
+def predicts_next(config: Any) -> bool:
+    """Return whether a model is a causal language model, by its architecture."""
+    return any(name.endswith(_CAUSAL_LM) for name in getattr(config, "architectures", None) or [])
 
 
 def static_layers(folder: Path, config: Any) -> tuple[tuple[int, ...], str]:

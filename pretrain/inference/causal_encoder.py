@@ -10,17 +10,16 @@ from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
 from firth.corpora.tokenizer.pieces import CLS, MASK, SPECIAL
-from firth.embed.protocols import JoinableEncoder, SentenceScorer
+from firth.embed.protocols import JoinableEncoder
 from firth.pretrain.inference.generation import Generated, continue_row, spell
 from firth.pretrain.inference.sampling import GenerateConfig
+from firth.pretrain.inference.sentence_scorer import NextPieceScorer
 from firth.pretrain.inference.trained_encoder import Prediction, TrainedEncoder
-from firth.pretrain.inference.windows import PiecedText
-
-_SCORED_SLOTS = 1 << 13
+from firth.pretrain.inference.windows import PiecedText, WindowRows
 
 
 @suggesting
-class CausalEncoder(TrainedEncoder, JoinableEncoder, SentenceScorer):
+class CausalEncoder(TrainedEncoder, NextPieceScorer, JoinableEncoder):
     """A trained encoder of next pieces.
 
     Attributes
@@ -42,25 +41,8 @@ class CausalEncoder(TrainedEncoder, JoinableEncoder, SentenceScorer):
         text = PiecedText.split(self.pieces, sentences)
         return self._piece_states(text, layers, before=True)[text.words[tokens]]
 
-    @torch.inference_mode()
-    def score(
-        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
-    ) -> np.ndarray:
-        """Score sentences by log-likelihood, from left to right; 0 for an empty sentence.
-
-        The sum of the log probabilities of each piece after those before it, [CLS] first; the end
-        of the sentence is not scored.
-        """
-        text = PiecedText.split(self.pieces, sentences)
-        scores = np.zeros(len(text.ids))
-        # fewer slots, since each has a logit per piece
-        slots = min(self._slots, _SCORED_SLOTS)
-        for _, batch, rows in self._read(text.windows(self.max_pieces), slots):
-            states = self.model(rows)[:, :-1][rows.kept[:, 1:]]
-            right = rows.ids[rows.kept][:, None]
-            found = self.model.logits(states).log_softmax(-1).gather(1, right)
-            scores[batch.kept_pieces()] = found[:, 0].double().cpu().numpy()
-        return text.sentence_sums(scores)
+    def _next_logits(self, rows: WindowRows) -> torch.Tensor:
+        return self.model.logits(self.model(rows)[:, :-1][rows.kept[:, 1:]])
 
     def generate(self, prompt: str, config: GenerateConfig | None = None) -> Generated:
         """Continue a text, piece by piece.

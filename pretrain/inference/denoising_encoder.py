@@ -8,7 +8,6 @@ from torch import Tensor
 
 from firth.corpora.common.keywords import suggesting
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, MASK
-from firth.embed.protocols import MaskFiller
 from firth.pretrain.data.batches import Batch, Rows, as_batch
 from firth.pretrain.data.objectives.spans import Corruption, run_starts
 from firth.pretrain.inference.masked_encoder import Hidden, MaskedPieceEncoder
@@ -17,7 +16,7 @@ from firth.pretrain.inference.windows import PiecedText, PieceWindows
 
 
 @suggesting
-class DenoisingEncoder(MaskedPieceEncoder, TrainedEncoder, MaskFiller):
+class DenoisingEncoder(MaskedPieceEncoder, TrainedEncoder):
     """A trained encoder with a decoder of hidden spans; states of words are the encoder's.
 
     Attributes
@@ -29,16 +28,13 @@ class DenoisingEncoder(MaskedPieceEncoder, TrainedEncoder, MaskFiller):
     """
 
     @torch.inference_mode()
-    def score(
-        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
-    ) -> np.ndarray:
-        """Score sentences by pseudo-log-likelihood; 0 for an empty sentence.
+    def _piece_scores(self, text: PiecedText, left_to_right_in_words: bool) -> np.ndarray:
+        """Return the log probabilities of spans at their first pieces, float64 (P,).
 
-        The sum over words of the log probability of the word's pieces, each given those before it,
-        when the word is the one hidden span of the sentence; where the span ends is not scored.
-        Without ``left_to_right_in_words``, each piece is a span.
+        A span is a word, the only one hidden in its sentence, and each of its pieces is given those
+        before it; where the span ends is not scored. Without ``left_to_right_in_words``, each piece
+        is a span.
         """
-        text = PiecedText.split(self.pieces, sentences)
         windows = text.windows(self.max_pieces)
         pieces = windows.kept_pieces()
         owners = np.repeat(np.arange(len(windows.starts)), windows.kept_stops - windows.kept_starts)
@@ -53,7 +49,7 @@ class DenoisingEncoder(MaskedPieceEncoder, TrainedEncoder, MaskFiller):
             of_span = hidden.gather(1, made.chosen) & (made.targets >= FIRST_PIECE)
             losses = losses.view_as(made.weights).double() * of_span
             scores[firsts[numbers]] = -losses.sum(1).cpu().numpy()
-        return text.sentence_sums(scores)
+        return scores
 
     @torch.inference_mode()
     def predict_next(self, sentences: Sequence[Sequence[str]], words: Sequence[str]) -> np.ndarray:

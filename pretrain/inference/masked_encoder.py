@@ -5,24 +5,38 @@ The state of a masked word is what an encoder expects in its place (Li et al. 20
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.errors import SettingError
 from firth.corpora.common.keywords import suggesting
-from firth.embed.protocols import JoinableEncoder, SentenceScorer
+from firth.corpora.text.joining import joined_parts
+from firth.corpora.tokenizer.pieces import MASK, SPECIAL
+from firth.embed.protocols import JoinableEncoder, MaskFiller
 from firth.pretrain.data.batches import Rows
-from firth.pretrain.inference.piece_encoder import PieceEncoder
-from firth.pretrain.inference.windows import PiecedText, PieceWindows, WindowRows
+from firth.pretrain.inference.sentence_scorer import PieceScorer
+from firth.pretrain.inference.trained_encoder import Prediction
+from firth.pretrain.inference.windows import PiecedText, PieceWindows
 
 Hidden = tuple[Rows, tuple[Tensor, Tensor]]
 _AT_ONCE = 0.15  # of a window's pieces, as an encoder is trained
 
 
+class TargetWord(NamedTuple):
+    """A word in the place of a mask."""
+
+    word: str
+    pieces: int
+    probability: float  # among all words of as many pieces
+    share: float  # of the probabilities of all targets
+
+
 @suggesting
-class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
+class MaskedPieceEncoder(PieceScorer, JoinableEncoder, MaskFiller):
     """An encoder that was trained to predict masked pieces, some slots before them."""
 
     shift = 0
@@ -61,17 +75,14 @@ class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
         return self._finite(states)
 
     @torch.inference_mode()
-    def score(
-        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
-    ) -> np.ndarray:
-        """Score sentences by pseudo-log-likelihood; 0 for an empty sentence.
+    def _piece_scores(self, text: PiecedText, left_to_right_in_words: bool) -> np.ndarray:
+        """Return the log probability of each piece with only that piece masked.
 
-        Salazar et al. 2020 (arXiv:1910.14659), equation 1: the sum of the log probabilities of
-        each piece with only that piece masked. This favors words of several pieces, which predict
-        each other; so by default the later pieces of the same word are masked as well (Kauf and
-        Ivanova 2023, arXiv:2305.10588, PLL-word-l2r).
+        Their sum is the pseudo-log-likelihood of Salazar et al. 2020 (arXiv:1910.14659), equation
+        1. It favors words of several pieces, which predict each other; so by default the later
+        pieces of the same word are masked as well (Kauf and Ivanova 2023, arXiv:2305.10588,
+        PLL-word-l2r).
         """
-        text = PiecedText.split(self.pieces, sentences)
         windows = text.windows(self.max_pieces)
         pieces = windows.kept_pieces()
         n_kept = windows.kept_stops - windows.kept_starts
@@ -93,7 +104,62 @@ class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
             logits = self._logits(dataclasses.replace(rows, ids=ids), at - self.shift)
             right = logits.log_softmax(-1).gather(1, rows.ids.gather(1, at))
             scores[pieces[numbers]] = right[:, 0].double().cpu().numpy()
-        return text.sentence_sums(scores)
+        return scores
+
+    @torch.inference_mode()
+    def fill_mask(self, text: str, k: int = 10) -> list[list[Prediction]]:
+        """Predict the masked pieces of a text; raise SettingError if it has none or is too long."""
+        row = self._masked_row(text)
+        slots = (row == self._mask).nonzero()
+        rows = Rows.whole(row.expand(len(slots), -1))
+        return self._likeliest(self._logits(rows, slots[:, 1:] - self.shift), k)
+
+    def _masked_row(self, text: str) -> Tensor:
+        """Return the pieces of a text and its masks, int64 (1, T); raise if it has none."""
+        first, *others = (
+            PiecedText.split(self.pieces, [self.words(part.rstrip())]).ids.tolist()
+            for part in _around_masks(text)
+        )
+        ids = self._framed(sum(([self._mask, *ids] for ids in others), first))
+        return torch.tensor([ids], device=self._device)
+
+    def _likeliest(self, logits: Tensor, k: int) -> list[list[Prediction]]:
+        """Return the ``k`` likeliest pieces of each row of logits, without special ones."""
+        # logits: float32 (n, V or more)
+        special = {*self.frame.before, *self.frame.after, self.frame.padding, self._mask}
+        if self.pieces.unknown is not None:
+            special.add(self.pieces.unknown)
+        logits = logits[:, : len(self.pieces)]
+        logits[:, list(special)] = -torch.inf
+        best = logits.softmax(-1).topk(min(k, len(self.pieces) - len(special)))
+        return [
+            [Prediction(self.pieces.names[piece], p) for piece, p in zip(pieces, ps, strict=True)]
+            for pieces, ps in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        ]
+
+    def target_probabilities(self, text: str, words: Sequence[str]) -> list["TargetWord"]:
+        """Return how probable words are in the place of a text's only mask, the likeliest first.
+
+        A word of several pieces takes as many masks, which are filled from left to right. Raises
+        SettingError unless the text has one mask, and each word is one with known characters.
+        """
+        before, after, *more = _around_masks(text)
+        if more:
+            raise SettingError(f"{text!r} has {len(more) + 1} masks; leave one for `targets`")
+        parts = [[self.words(part) for part in (before, word, after)] for word in words]
+        for word, (_, inside, _) in zip(words, parts, strict=True):
+            if len(inside) != 1:
+                what = "several words" if inside else "no word"
+                raise SettingError(f"`targets`: {word!r} is {what}; pass single words")
+            if not self.covers(inside).all():
+                raise SettingError(
+                    f"`targets`: {word!r} has characters that no piece has; leave it out"
+                )
+        scores = self.score_words([joined_parts(of, [""] * 3) for of in parts])
+        logs = np.array([of[len(parts[0][0])] for of in scores])
+        shares = np.exp(logs - np.logaddexp.reduce(logs))
+        columns = self.n_pieces(words).tolist(), np.exp(logs).tolist(), shares.tolist()
+        return sorted(map(TargetWord, words, *columns), key=lambda target: -target.probability)
 
     def _hide(self, rows: Rows, masked: tuple[Tensor, Tensor], firsts: np.ndarray) -> Hidden:
         """Hide slots, of which ``firsts`` start words; return the rows and where the slots are."""
@@ -106,15 +172,20 @@ class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
         assert self.frame.mask is not None
         return self.frame.mask
 
-    @property
-    def _scored_slots(self) -> int:
-        """Slots per batch where pieces are scored."""
-        return self._slots
-
-    def _logits(self, rows: WindowRows, at: Tensor) -> Tensor:
+    def _logits(self, rows: Rows, at: Tensor) -> Tensor:
         """Score every piece in one slot of each row, float32 (B, V)."""
         # at: int64 (B, 1)
         raise NotImplementedError
+
+
+def _around_masks(text: str) -> list[str]:
+    """Return the parts of a text between its masks; raise if it has none."""
+    parts = text.split(SPECIAL[MASK])
+    if len(parts) == 1:
+        raise SettingError(
+            f"{text!r} has no {SPECIAL[MASK]}; put one where a piece should be predicted"
+        )
+    return parts
 
 
 def _readings(

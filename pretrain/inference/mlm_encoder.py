@@ -3,14 +3,13 @@
 import os
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.keywords import suggesting
 from firth.corpora.text.segment import TextSettings
-from firth.corpora.tokenizer.pieces import MASK
-from firth.embed.protocols import MaskFiller
+from firth.embed.formats.huggingface import HUGGINGFACE, is_huggingface
+from firth.embed.registry import ENCODERS, resolve
 from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import open_start
 from firth.pretrain.data.batches import Rows
@@ -18,14 +17,13 @@ from firth.pretrain.device import choose_device
 from firth.pretrain.inference.causal_encoder import CausalEncoder
 from firth.pretrain.inference.denoising_encoder import DenoisingEncoder
 from firth.pretrain.inference.masked_encoder import MaskedPieceEncoder
-from firth.pretrain.inference.trained_encoder import Prediction, TrainedEncoder
-from firth.pretrain.inference.windows import WindowRows
+from firth.pretrain.inference.trained_encoder import TrainedEncoder
 from firth.pretrain.model.weights import load_model, load_pieces
 from firth.pretrain.shape import EncoderConfig
 
 
 @suggesting
-class MlmEncoder(MaskedPieceEncoder, TrainedEncoder, MaskFiller):
+class MlmEncoder(MaskedPieceEncoder, TrainedEncoder):
     """A trained encoder of masked pieces.
 
     Attributes
@@ -41,15 +39,7 @@ class MlmEncoder(MaskedPieceEncoder, TrainedEncoder, MaskFiller):
         """How many slots before a masked piece it is predicted."""
         return int(self.model.config.both_ways)
 
-    def fill_mask(self, text: str, k: int = 10) -> list[list[Prediction]]:
-        """Predict the masked pieces of a text; raise SettingError if it has none or is too long."""
-        ids = self._masked_row(text)
-        with torch.inference_mode():
-            chosen = (ids == MASK).nonzero()[:, 1][None]
-            found = self.model(Rows.whole(ids), chosen - self.shift)[0]
-            return self._likeliest(self.model.logits(found), k)
-
-    def _logits(self, rows: WindowRows, at: Tensor) -> Tensor:
+    def _logits(self, rows: Rows, at: Tensor) -> Tensor:
         return self.model.logits(self.model(rows, at)[:, 0])
 
 
@@ -60,12 +50,14 @@ def encoder_class(config: EncoderConfig) -> type[TrainedEncoder]:
     return CausalEncoder if config.causal else MlmEncoder
 
 
-def open_masked(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder | DenoisingEncoder:
-    """Open an encoder of masked pieces; raise ArtifactError if it predicts the next piece."""
-    encoder = open_run(run, device)
-    if not isinstance(encoder, MlmEncoder | DenoisingEncoder):
+def open_masked(run: str | os.PathLike[str], device: str = "auto") -> MaskedPieceEncoder:
+    """Open an encoder of masked pieces, of a run or a Hugging Face folder; raise if it is none."""
+    opener = resolve(ENCODERS[HUGGINGFACE]) if is_huggingface(Path(run)) else open_run
+    encoder = opener(run, device)
+    if not isinstance(encoder, MaskedPieceEncoder):
         raise ArtifactError(
-            f"{run}: predicts the next piece and has no masks; pass a run with `objective=masked`"
+            f"{run}: predicts no masked pieces and has no masks; pass a run with "
+            "`objective=masked`, or a folder of a masked language model"
         )
     return encoder
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from firth.corpora.artifacts.arrays import offsets_of
-from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.embed.protocols import ContextualEncoder, InputEmbeddings, WindowedEncoder
 from firth.embed.vectors.piece_table import means_of_pieces
 from firth.pretrain.data.batches import Rows
@@ -86,12 +86,23 @@ class PieceEncoder(ContextualEncoder, WindowedEncoder, InputEmbeddings):
         return self.slots or by_device(self.default_slots, self._device)
 
     def _read(
-        self, windows: PieceWindows, slots: int
+        self, windows: PieceWindows, slots: int, frame: Frame | None = None
     ) -> Iterator[tuple[np.ndarray, PieceWindows, WindowRows]]:
         """Yield batches of windows: their numbers, the windows, and their rows."""
         for numbers in windows.batches(slots):
             batch = windows.take(numbers)
-            yield numbers, batch, batch.rows(self.frame, self._device)
+            yield numbers, batch, batch.rows(frame or self.frame, self._device)
+
+    def _framed(self, ids: Sequence[int]) -> list[int]:
+        """Return the pieces of a sentence between special ones; raise if they do not fit a row."""
+        if not ids:
+            raise SettingError("the sentence has no words")
+        if len(ids) > self.max_pieces:
+            raise SettingError(
+                f"the sentence has {len(ids)} pieces, but the encoder reads at most "
+                f"{self.max_pieces}; pass a shorter one"
+            )
+        return [*self.frame.before, *ids, *self.frame.after]
 
     @torch.inference_mode()
     def _piece_states(

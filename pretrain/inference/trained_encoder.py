@@ -11,7 +11,7 @@ import torch
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.keywords import suggesting
 from firth.corpora.text.segment import TextSettings
-from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, SPECIAL, Pieces
+from firth.corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, Pieces
 from firth.embed.protocols import AttentionReader, MaskedEncoder, NextWordPredictor
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.data.batches import Rows
@@ -189,36 +189,10 @@ class TrainedEncoder(PieceEncoder, AttentionReader, NextWordPredictor):
             found = self.model.states(rows, layers=max(layers))
         return torch.stack([found[layer] for layer in layers]).mean(0)
 
-    def _masked_row(self, text: str) -> torch.Tensor:
-        """Return the pieces of a text and its masks, int64 (1, T); raise if it has none."""
-        words = self.words_and_masks(text)
-        if SPECIAL[MASK] not in words:
-            raise SettingError(
-                f"{text!r} has no {SPECIAL[MASK]}; put one where a piece should be predicted"
-            )
-        return torch.tensor([self._row(words)], device=self._device)
-
-    def _likeliest(self, logits: torch.Tensor, k: int) -> list[list[Prediction]]:
-        """Return the ``k`` likeliest pieces of each row of logits, without special ones."""
-        # logits: float32 (n, V)
-        logits[:, :FIRST_PIECE] = -torch.inf
-        found = logits.softmax(-1).topk(min(k, len(self.pieces) - FIRST_PIECE))
-        return [
-            [Prediction(self.pieces.names[piece], p) for piece, p in zip(pieces, ps, strict=True)]
-            for pieces, ps in zip(found.indices.tolist(), found.values.tolist(), strict=True)
-        ]
-
     def _row(self, words: Sequence[str]) -> list[int]:
         """Return [CLS], the pieces of a sentence and its masks, [SEP]."""
         row: list[int] = []
         for is_mask, some in groupby(words, SPECIAL[MASK].__eq__):
             part = list(some)
             row += [MASK] * len(part) if is_mask else self.pieces.split(part)[0].tolist()
-        if not row:
-            raise SettingError("the sentence has no words")
-        if len(row) > self.max_pieces:
-            raise SettingError(
-                f"the sentence has {len(row)} pieces, but the encoder reads at most "
-                f"{self.max_pieces}; pass a shorter one"
-            )
-        return [CLS, *row, SEP]
+        return self._framed(row)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -74,10 +73,14 @@ class PiecedText:
         means = means_of_pieces(rows, self.words)
         return means if self.groups is None else means[self.groups]
 
-    def sentence_sums(self, scores: np.ndarray) -> np.ndarray:
-        """Add the scores of the pieces of each sentence, float64 (n_sentences,)."""
-        bounds = self.words[self.sentences].tolist()
-        return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
+    def word_sums(self, scores: np.ndarray) -> np.ndarray:
+        """Add the scores of the pieces of each word, float64 (n_words,); of a group, all to one."""
+        sums: np.ndarray = np.add.reduceat(scores, self.words[:-1])
+        if self.groups is None:
+            return sums
+        first_words = np.zeros(len(self.groups))
+        first_words[np.unique(self.groups, return_index=True)[1]] = sums
+        return first_words
 
     def windows(self, length: int) -> "PieceWindows":
         """Cut sentences into windows of at most ``length`` pieces (at least 2).

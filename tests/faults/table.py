@@ -130,6 +130,7 @@ CALLS = {
     ),
     "mcp": Call(words="{inputs}/corpus {inputs}/run", writes_in_place=True),
     "fill-mask": Call(words="{inputs}/mlm word1[MASK] --device cpu", reads=("mlm",)),
+    "score": Call(words="{inputs}/mlm {inputs}/lines.txt --device cpu", reads=("mlm", "lines.txt")),
     "generate": Call(words="{inputs}/clm word1 --length 5 --device cpu", reads=("clm",)),
     "encode": Call(
         words="{inputs}/mlm {inputs}/lines.txt --out {workdir}/words.npz --device cpu",

@@ -107,6 +107,11 @@ class _RandomBaseline(_Baseline):
     ) -> np.ndarray:
         return np.zeros(len(sentences))
 
+    def score_words(
+        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
+    ) -> list[np.ndarray]:
+        return [np.zeros(len(words)) for words in sentences]
+
 
 @dataclass(frozen=True)
 class _RunSegmentation:

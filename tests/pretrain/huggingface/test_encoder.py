@@ -19,6 +19,7 @@ from firth.embed.compare.tasks.tagging.inputs import sentences_read
 from firth.embed.contextual.encoded_text import EncodeConfig, encode_file
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.in_context import parse_context
+from firth.embed.contextual.line_scores import score_lines
 from firth.embed.protocols import (
     ContextualEncoder,
     InputEmbeddings,
@@ -233,10 +234,19 @@ def folder(tmp_path, request):
     transformers.utils.logging.set_verbosity(verbosity)
 
 
-@pytest.mark.parametrize("folder", [bert, gpt2, roberta_model], indirect=True)
-def test_without_a_masked_lm_head_or_mask_there_are_no_scores(folder):
+def no_start(folder):
+    """GPT-2 without a piece that begins a text."""
+    gpt2(folder)
+    edit(folder / "config.json", bos_token_id=None)
+    return folder
+
+
+@pytest.mark.parametrize("folder", [bert, no_start, roberta_model], indirect=True)
+def test_without_a_head_and_a_mask_or_a_start_there_are_no_scores(folder):
     # the first has a head, and a tokenizer without a mask
     assert not isinstance(open_folder(folder, "cpu"), SentenceScorer)
+    with pytest.raises(ArtifactError, match="is not a language model; pass a run of"):
+        score_lines(folder, ["a"])
 
 
 def stock_states(folder, sentence, layer):
@@ -326,6 +336,50 @@ def test_sentences_are_scored_as_the_models_own_tokenizer_reads_them(folder):
         found = encoder.score([*map(encoder.words, texts)], left_to_right_in_words=within)
         expected = [stock_score(folder, text, within) for text in texts]
         np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("folder", [gpt2], indirect=True)
+def test_a_causal_models_score_is_its_own_loss(folder):
+    encoder = open_folder(folder, "cpu")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    model = transformers.GPT2LMHeadModel.from_pretrained(folder).eval()
+    texts = ["the king sat", "a king's cat (old) sat there, Richard"]
+    for text, found in zip(texts, score_lines(encoder, texts), strict=True):
+        ids = torch.tensor([[0, *tokenizer(text)["input_ids"]]])  # 0 is its start of a text
+        with torch.no_grad():
+            loss = model(input_ids=ids, labels=ids).loss.item()
+        assert found.log_likelihood == pytest.approx(-loss * (ids.shape[1] - 1), rel=1e-5)
+        assert [word.word for word in found.words] == text.split()
+
+
+def test_an_exported_causal_run_scores_words_as_the_run_does(tmp_path):
+    run = random_run(tmp_path / "run", causal=True)
+    write_huggingface(run, tmp_path / "out")
+    ours, stock = open_run(run, "cpu"), open_folder(tmp_path / "out", "cpu")
+    sentences = [ours.words("The cat sat on the mat."), [], ["quickly"]]
+    for found, expected in zip(
+        stock.score_words(sentences), ours.score_words(sentences), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("folder", [masked_roberta], indirect=True)
+def test_masks_are_filled_as_the_models_own_tokenizer_reads_them(folder):
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(folder / "tokenizer.json"), mask_token="<mask>"
+    )
+    ids = torch.tensor([tokenizer("the king<mask>, there")["input_ids"]])
+    model = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
+    with torch.no_grad():
+        logits = model(input_ids=ids).logits[0, ids[0] == tokenizer.mask_token_id][0]
+
+    [answers] = open_folder(folder, "cpu").fill_mask("the king [MASK], there", k=9_999)
+
+    pieces = tokenizer.convert_tokens_to_ids([answer.piece for answer in answers])
+    np.testing.assert_allclose(
+        [answer.probability for answer in answers], logits[pieces].softmax(-1), rtol=1e-4
+    )
+    assert not {answer.piece for answer in answers} & {"<s>", "</s>", "<mask>", "<pad>"}
 
 
 @pytest.mark.parametrize("folder", [masked_roberta], indirect=True)

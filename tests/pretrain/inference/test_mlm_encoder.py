@@ -382,7 +382,7 @@ def test_words_without_pieces_are_not_covered():
     [
         ("the saw", "'the saw' has no [MASK]; put one where a piece should be predicted"),
         ("a " * 14 + "[MASK]", "the sentence has 15 pieces, but the encoder reads at most 14"),
-        ("caf\udce9 [MASK]", r"'caf\udce9 ' is not UTF-8; pass UTF-8"),
+        ("caf\udce9 [MASK]", r"'caf\udce9' is not UTF-8; pass UTF-8"),
     ],
     ids=["no mask", "long", "surrogate"],
 )

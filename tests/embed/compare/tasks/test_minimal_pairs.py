@@ -47,7 +47,14 @@ class Scorer:
         return [] if text == "?!" else text.split()
 
     def score(self, sentences, *, left_to_right_in_words=True):
-        return np.array([self.table.get(" ".join(words), self.constant) for words in sentences])
+        return np.array([words.sum() for words in self.score_words(sentences)])
+
+    def score_words(self, sentences, *, left_to_right_in_words=True):
+        totals = [self.table.get(" ".join(words), self.constant) for words in sentences]
+        return [
+            np.full(len(words), total / max(len(words), 1))
+            for words, total in zip(sentences, totals, strict=True)
+        ]
 
 
 def static(words="the dogs cat see she"):
