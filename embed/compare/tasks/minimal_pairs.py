@@ -10,10 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.text.joining import after_context
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.datasets.sentence_pairs import (
+    EWOK_FIELDS,
     FIELDS,
     PAIR_FILES,
     MinimalPair,
@@ -37,6 +39,7 @@ class MinimalPairTask(Task):
     """Pairs of sentences, scored by how often the grammatical one is more likely.
 
     Warstadt et al. 2020, by pseudo-log-likelihood (Salazar et al. 2020). A tie counts one half.
+    After a context (Ivanova et al. 2024) only the likelihood of the sentence counts.
     """
 
     dataset: str  # name of the set
@@ -54,9 +57,9 @@ class MinimalPairTask(Task):
 
     @classmethod
     def recognize(cls, head: Head) -> Match:
-        """Recognize JSON lines with an acceptable and another sentence."""
+        """Recognize JSON lines with an acceptable and another sentence, or with contexts."""
         first = head.rows[0].record() if head.rows else None
-        return Match.CERTAIN if first and set(FIELDS) & first.keys() else Match.NO
+        return Match.CERTAIN if first and {*FIELDS, EWOK_FIELDS[0]} & first.keys() else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "MinimalPairTask":
@@ -102,7 +105,9 @@ class MinimalPairTask(Task):
     @cached_property
     def _items(self) -> list[list[str]]:
         """Words of each pair."""
-        return [_words(f"{pair.good} {pair.bad}") for pair in self.pairs]
+        return [
+            _words(" ".join([*pair.contexts, pair.good, pair.bad]).strip()) for pair in self.pairs
+        ]
 
     @cached_property
     def _paradigm_numbers(self) -> np.ndarray:
@@ -114,12 +119,21 @@ class MinimalPairTask(Task):
     def _preferences(self, scorer: SentenceScorer, name: str, chosen: np.ndarray) -> np.ndarray:
         """Return the score of each pair, float64 (n,)."""
         pairs = [self.pairs[item] for item in chosen.tolist()]
-        sentences = [scorer.words(text) for pair in pairs for text in (pair.good, pair.bad)]
-        scores = scorer.score(sentences, left_to_right_in_words=self.left_to_right_in_words)
+        texts = [
+            (scorer.words(context), scorer.words(text))
+            for pair in pairs
+            for context, text in zip(pair.contexts, (pair.good, pair.bad), strict=True)
+        ]
+        words = scorer.score_words(
+            [after_context(context, text) for context, text in texts],
+            left_to_right_in_words=self.left_to_right_in_words,
+        )
+        sums = (of[len(context) :].sum() for of, (context, _) in zip(words, texts, strict=True))
+        scores = np.fromiter(sums, np.float64)
         if not np.isfinite(scores).all():
             raise ArtifactError(f"{name}: sentence scores are NaN or infinite; use another run")
         # the empty product, probability 1, would beat every sentence
-        scores[[not words for words in sentences]] = np.nan
+        scores[[not text for _, text in texts]] = np.nan
         return preferences(*scores.reshape(-1, 2).T)
 
     def _paradigms(self, whole: Measurement) -> Iterable[Measurement]:

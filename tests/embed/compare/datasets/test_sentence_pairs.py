@@ -64,6 +64,20 @@ def test_pairs_without_a_paradigm_or_a_difference_are_kept(tmp_path, text, pair)
     assert read_minimal_pairs(path) == [MinimalPair(*pair)]
 
 
+EWOK = {
+    "Domain": "spatial", "Concept1": "left", "ContextDiff": "negation", "Context1": "She is left.",
+    "Context2": "She is right.", "Target1": "Turn left.", "Target2": " Turn right.",
+}  # fmt: skip
+
+
+def test_each_target_of_ewok_is_a_pair_of_contexts(tmp_path):
+    lefts, rights = (EWOK["Context1"], EWOK["Context2"]), (EWOK["Context2"], EWOK["Context1"])
+    assert read_minimal_pairs(write(tmp_path, json.dumps(EWOK), "ewok.jsonl")) == [
+        MinimalPair("spatial", "Turn left.", "Turn left.", lefts),
+        MinimalPair("spatial", "Turn right.", "Turn right.", rights),
+    ]
+
+
 CUT = lzma.compress(content(PAIRS).encode())[:-20]
 BOMB = lzma.compress(b"\n" * (5 << 20), preset=0)
 NO_BAD, NO_GOOD = (
@@ -82,6 +96,8 @@ NO_BAD, NO_GOOD = (
         (NO_BAD, f":1: '{NO_BAD}' has no sentence_bad; add it"),
         (NO_GOOD, f":1: '{NO_GOOD}' has no sentence_good; add it"),
         (line(PAIRS[0], UID=7), ":1: the UID 7 is not a paradigm name; correct it"),
+        (json.dumps({**EWOK, "Target2": ""}), f":1: {json.dumps(EWOK)[:59]!r}"[:-1] + "…' has no"),
+        (json.dumps({**EWOK, "Domain": 3}), ":1: the Domain 3 is not a paradigm name; correct it"),
         (line(PAIRS[0], sentence_bad="caf\udce9"), ":1: sentence_bad contains half a surrogate"),
         pytest.param(CUT, ": the xz data is truncated; download the file again", id="cut"),
         pytest.param(BOMB, ": expands to more than 100 times its size, so", id="bomb"),

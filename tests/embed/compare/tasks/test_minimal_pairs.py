@@ -13,6 +13,7 @@ from firth.embed.compare.datasets.sentence_pairs import MinimalPair
 from firth.embed.compare.inputs.encoder_access import WithEncoder
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.results import Comparison
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.statistics.bootstrap import draw_counts, interval, resample
 from firth.embed.compare.tasks.minimal_pairs import MinimalPairTask, preferences
 from firth.embed.vectors.word_vectors import WordVectors
@@ -85,6 +86,26 @@ def test_a_hand_worked_set():
     assert (score(whole), whole.items.tolist(), whole.items_total) == (0.5, [0, 1, 2], 3)
     assert (agreement.section, score(agreement), agreement.items_total) == ("agreement", 0.5, 2)
     assert (islands.section, score(islands), islands.items.tolist()) == ("islands", 0.5, [2])
+
+
+def test_after_a_context_only_the_sentence_counts(tmp_path):
+    path = tmp_path / "ewok.jsonl"
+    record = {"Domain": "d", "Context1": "the saw", "Context2": "the old mill ."}
+    path.write_text(json.dumps({**record, "Target1": "him", "Target2": "the river"}))
+    [task] = read_tasks(CompareConfig(sets=(str(path),)))  # recognized
+    encoder = small_encoder(causal=True)
+
+    def given(context, text):
+        whole, before = encoder.score([encoder.words(f"{context} {text}"), encoder.words(context)])
+        return whole - before
+
+    [measured] = ask(task, WithEncoder(static(), lambda: encoder))
+
+    texts = [(given(*pair[:2]), given(*pair[2:])) for pair in [
+        ("the saw", "him", "the old mill .", "him"),
+        ("the old mill .", "the river", "the saw", "the river"),
+    ]]  # fmt: skip
+    assert measured.statistic.values.tolist() == [float(good > bad) for good, bad in texts]
 
 
 @pytest.mark.parametrize("within", [True, False])
