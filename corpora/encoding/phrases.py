@@ -130,39 +130,26 @@ def _count_pairs(
         scratch.put(np.zeros(len(counts), dtype=np.int64))
 
     def count(words: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, int]:
-        times = scratch.get()
+        times, (first, stop) = scratch.get(), words
         try:
-            return _count_range(directories, counts, breaks, min_count, *words, times)
+            offsets = offsets_of(counts[first:stop])
+            starts, ends = offsets[:-1], offsets[:-1].copy()
+            following = np.empty(offsets[-1], dtype=np.int32)
+            for directory in directories:
+                ids, sentences = (open_array(directory, name) for name in ("ids", "sentences"))
+                gather_next(ids, sentences, breaks, first, stop, ends, following)
+            room = len(following) // min_count
+            pairs, pair_counts = np.empty((2, room), np.int32), np.empty(room, np.int64)
+            n_kept, n_pairs = count_next(
+                starts, ends, following, first, min_count, times, pairs, pair_counts
+            )
+            return pairs[:, :n_kept].copy(), pair_counts[:n_kept].copy(), n_pairs
         finally:
             scratch.put(times)
 
     ranges = even_ranges(counts, max(n_tokens, _LEAST_TOKENS))
-    pairs, pair_counts, n_pairs = zip(*threads.map(count, ranges), strict=True)
-    return np.concatenate(pairs, axis=1), np.concatenate(pair_counts), sum(n_pairs)
-
-
-def _count_range(
-    directories: Sequence[Path],
-    counts: np.ndarray,
-    breaks: np.ndarray,
-    min_count: int,
-    first: int,
-    stop: int,
-    times: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Count the pairs that begin with the words from ``first`` to ``stop``."""
-    offsets = offsets_of(counts[first:stop])
-    starts, ends = offsets[:-1], offsets[:-1].copy()
-    following = np.empty(offsets[-1], dtype=np.int32)
-    for directory in directories:
-        ids, sentences = (open_array(directory, name) for name in ("ids", "sentences"))
-        gather_next(ids, sentences, breaks, first, stop, ends, following)
-    room = len(following) // min_count
-    pairs, pair_counts = np.empty((2, room), dtype=np.int32), np.empty(room, dtype=np.int64)
-    n_kept, n_pairs = count_next(
-        starts, ends, following, first, min_count, times, pairs, pair_counts
-    )
-    return pairs[:, :n_kept].copy(), pair_counts[:n_kept].copy(), n_pairs
+    all_pairs, all_counts, n_pairs = zip(*threads.map(count, ranges), strict=True)
+    return np.concatenate(all_pairs, axis=1), np.concatenate(all_counts), sum(n_pairs)
 
 
 def join_phrases(

@@ -39,8 +39,25 @@ def sample_blocks(
     else:
         places = _places(files, options, n_bytes, max(most_bytes, _PLACES * block_bytes))
         room = most_bytes / len(places)
+
+    def between(place: _Place, end: _Place, room: float) -> Iterator[RawBlock]:
+        for number in range(place.number, end.number + (end.start > 0)):
+            file, at = files[number], place.start if number == place.number else 0
+            stop = end.start if number == end.number else _size(file)
+            part = dataclasses.replace(file, start=at)
+            for block in _blocks(part, options, block_bytes, longest):
+                yield block
+                # records are split already: as much as fills a block
+                room -= len(block.data) if isinstance(block.data, bytes) else block_bytes
+                at += block.consumed
+                # what was read already must be counted: some formats are read whole before a block
+                if (room < block_bytes / 2 or at >= stop) and at < _size(file):
+                    break
+            if room < block_bytes / 2:
+                return
+
     for place, following in zip(places, [*places[1:], _Place(len(files), 0)], strict=True):
-        yield from _between(place, following, files, options, room, (block_bytes, longest))
+        yield from between(place, following, room)
 
 
 @dataclass(frozen=True, order=True)
@@ -49,31 +66,6 @@ class _Place:
 
     number: int  # of a file
     start: int  # byte in it
-
-
-def _between(
-    place: _Place,
-    end: _Place,
-    files: Sequence[SourceFile],
-    options: ReadOptions,
-    room: float,
-    sizes: tuple[int, float],
-) -> Iterator[RawBlock]:
-    """Yield blocks from one place on, until another one or at least ``room`` bytes of text."""
-    block_bytes = sizes[0]
-    for number in range(place.number, end.number + (end.start > 0)):
-        at = place.start if number == place.number else 0
-        stop = end.start if number == end.number else _size(files[number])
-        for block in _blocks(dataclasses.replace(files[number], start=at), options, *sizes):
-            yield block
-            # records are split already: as much as fills a block
-            room -= len(block.data) if isinstance(block.data, bytes) else block_bytes
-            at += block.consumed
-            # what was read already must be counted: some formats are read whole before any block
-            if (room < block_bytes / 2 or at >= stop) and at < _size(files[number]):
-                break
-        if room < block_bytes / 2:
-            return
 
 
 def stored_bytes(files: Sequence[SourceFile]) -> int:

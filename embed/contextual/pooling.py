@@ -141,14 +141,26 @@ def pool_words(
             corpus, words, counts, n_contexts, seed=config.seed, masked=masked,
             trees=trees,
         )  # fmt: skip
-        blocks = selection.blocks(tokens_at_once)
-        about = layers, masked, show, selection.n_tokens
-        matrix = _mean_states(_sums(encoder, blocks, *about), len(words))
+
+        def sums() -> Iterator[BlockSums]:
+            done = 0
+            for block in selection.blocks(tokens_at_once):
+                yield sum_states(encoder, block, layers, masked)
+                show(done := done + len(block[1]), selection.n_tokens)
+
+        matrix = _mean_states(sums(), len(words))
         info.update(layers=list(layers), contexts_per_word=n_contexts)
         info.update(sentences=selection.n_sentences, tokens=selection.n_tokens)
     if source == JOINED:
         assert isinstance(encoder, JoinableEncoder)
-        matrix, centers = _join(encoder, words, matrix, words_at_once)
+        n_pieces, states = encoder.n_pieces(words), matrix
+        centers = centers_of(states, n_pieces)
+        slices = (slice(n, n + words_at_once) for n in range(0, len(words), words_at_once))
+        parts = (
+            joined(encoder.static_embeddings(words[part]), states[part], n_pieces[part], centers)
+            for part in slices
+        )
+        matrix = _stacked(parts, len(words))
     vectors = WordVectors(words, matrix, counts=counts, text=corpus.text, centers=centers)
     return Pooled(vectors, info)
 
@@ -224,22 +236,6 @@ def _mean_states(blocks: Iterable[BlockSums], n_words: int) -> np.ndarray:
     return means
 
 
-def _sums(
-    encoder: ContextualEncoder,
-    blocks: Iterable[Block],
-    layers: Sequence[int],
-    masked: bool,
-    show: Progress,
-    n_tokens: int,
-) -> Iterator[BlockSums]:
-    """Yield the sums of each block."""
-    done = 0
-    for block in blocks:
-        yield sum_states(encoder, block, layers, masked)
-        done += len(block[1])
-        show(done, n_tokens)
-
-
 def sum_states(
     encoder: ContextualEncoder, block: Block, layers: Sequence[int], masked: bool
 ) -> BlockSums:
@@ -257,24 +253,6 @@ def sum_states(
     sums, counts = np.zeros((len(found), states.shape[1])), np.zeros(len(found), np.int64)
     add_states(numbers.astype(np.int32), states, sums, counts)
     return found, sums, counts
-
-
-def _join(
-    encoder: ContextualEncoder,
-    words: list[str],
-    states: np.ndarray,
-    words_at_once: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return joined vectors, float32 (V, S + D), and what was subtracted from their states."""
-    assert isinstance(encoder, JoinableEncoder)
-    n_pieces = encoder.n_pieces(words)
-    centers = centers_of(states, n_pieces)
-    slices = (slice(n, n + words_at_once) for n in range(0, len(words), words_at_once))
-    parts = (
-        joined(encoder.static_embeddings(words[part]), states[part], n_pieces[part], centers)
-        for part in slices
-    )
-    return _stacked(parts, len(words)), centers
 
 
 def _stacked(parts: Iterable[np.ndarray], n_rows: int, show: Progress = no_progress) -> np.ndarray:

@@ -148,7 +148,7 @@ class Explainer:
         total = float(found.products.sum())
         best = np.argsort(-found.products, kind="stable")[:top]
         best = best[found.products[best] > 0]
-        lines = _lines(self._search, words, found, best, self._tried, seed, self._cite)
+        lines = self._lines(words, found, best, seed)
         shared = [
             SharedContext(
                 context=found.names[each],
@@ -214,6 +214,23 @@ class Explainer:
             "with `objective=masked`, or of `train_skipgram()` or `train_cbow()` with negative "
             "sampling"
         )
+
+    def _lines(
+        self, words: tuple[str, str], found: _Weights, contexts: np.ndarray, seed: int
+    ) -> list[tuple[Line | None, Line | None]]:
+        """Return lines of both words for each context: with it near, or where it is likeliest."""
+        if (search := self._search) is None:
+            return [(None, None)] * len(contexts)
+        columns = []
+        for number, word in enumerate(words):
+            if found.hits is None:
+                names = [found.names[each] for each in contexts.tolist()]
+                hits = _near(search, word, names, self._tried, seed)
+            else:
+                hits = [Hits(at, at + 1) for at in found.hits[number, contexts, None]]
+            samples = [lines_of(search, each.sample(1, seed), _WIDTH, self._cite) for each in hits]
+            columns.append([next(iter(sample), None) for sample in samples])
+        return list(zip(*columns, strict=True))
 
     def _of_counts(self, words: tuple[str, str]) -> _Weights:
         """Return the rows of two words of the matrix that the run factored."""
@@ -289,30 +306,6 @@ def _cosine_products(rows: np.ndarray) -> np.ndarray:
     # rows: float64 (2, n_contexts)
     lengths = np.linalg.norm(rows, axis=1).prod()
     return np.asarray(rows[0] * rows[1] / (lengths or 1.0))
-
-
-def _lines(
-    search: Search | None,
-    words: tuple[str, str],
-    found: _Weights,
-    contexts: np.ndarray,
-    tried: int,
-    seed: int,
-    cite: str | None,
-) -> list[tuple[Line | None, Line | None]]:
-    """Return a line of each word for each context: with it near, or where it is predicted most."""
-    if search is None:
-        return [(None, None)] * len(contexts)
-    columns = []
-    for number, word in enumerate(words):
-        if found.hits is None:
-            names = [found.names[each] for each in contexts.tolist()]
-            hits = _near(search, word, names, tried, seed)
-        else:
-            hits = [Hits(at, at + 1) for at in found.hits[number, contexts, None]]
-        samples = [lines_of(search, each.sample(1, seed), _WIDTH, cite) for each in hits]
-        columns.append([next(iter(sample), None) for sample in samples])
-    return list(zip(*columns, strict=True))
 
 
 def _near(search: Search, word: str, contexts: Sequence[str], tried: int, seed: int) -> list[Hits]:

@@ -137,7 +137,12 @@ def rows_near(
     # units: float64 (q, D); returns list of (int64 (n,), float64 (n,))
     if k < 1:
         raise SettingError(f"k must be at least 1, got {k}")
-    return _near(index.graph, index.vectors, units, rows, k, index.about["effort"])
+    vectors = index.vectors
+    found = index.graph.search(units, min(k + 1 + _SPARE, len(vectors)), index.about["effort"])
+    return [
+        best_rows(vectors.matrix, units[[place]], np.sort(near[near != row]), k)
+        for place, (near, row) in enumerate(zip(found, rows, strict=True))
+    ]
 
 
 def make_index(run: str | Path | WordVectors, *, recall: float = 0.95) -> NeighborIndex:
@@ -307,20 +312,3 @@ def _measure(graph: Graph, vectors: WordVectors, goal: float) -> tuple[dict[int,
         if recall >= goal:
             break
     return {k: recall_of(k, effort) for k in _KS}, effort
-
-
-def _near(
-    graph: Graph,
-    vectors: WordVectors,
-    units: np.ndarray,
-    rows: Sequence[int | None],
-    k: int,
-    effort: int,
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the best of the rows that the graph finds near each query, without its own row."""
-    # units: float64 (q, D); returns list of (int64 (n,), float64 (n,))
-    found = graph.search(units, min(k + 1 + _SPARE, len(vectors)), effort)
-    return [
-        best_rows(vectors.matrix, units[[place]], np.sort(near[near != row]), k)
-        for place, (near, row) in enumerate(zip(found, rows, strict=True))
-    ]

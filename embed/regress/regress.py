@@ -1,7 +1,7 @@
 """Regression of what a word means on the covariates of its documents."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -218,9 +218,15 @@ class _Opened:
                 "words are near; pass `vectors` of `pool_run()` with `source=states`"
             )
             candidates = asked = candidates[:0]
-        described, ratios = meanings.groups(
-            candidates, asked, k, self._lines(hits, rows, places, transform, lines, cite)
-        )
+
+        def lines_near(group: Group, vector: np.ndarray) -> list[Line]:
+            inside = np.flatnonzero(group.members[places])
+            vectors = rows[inside] if transform is None else rows[inside] @ transform.matrix.T
+            cosines = unit_length(vectors.astype(np.float64)) @ vector
+            best = inside[np.argsort(-cosines, kind="stable")[:lines]]
+            return lines_of(self._search, hits[best], _SIDE, cite)
+
+        described, ratios = meanings.groups(candidates, asked, k, lines_near)
         return Regression(
             topic, self._by, source, self._window, len(hits), len(documents), n_clusters,
             config.cluster, covariates.references,
@@ -257,26 +263,6 @@ class _Opened:
         values = np.array(kept_field(self._corpus, self._config.cluster), object)[documents]
         named = [value or f"\n{number}" for number, value in enumerate(values)]  # or its own
         return np.asarray(np.unique(named, return_inverse=True)[1][places])
-
-    def _lines(
-        self,
-        hits: Hits,
-        rows: np.ndarray,
-        places: np.ndarray,
-        transform: Transform | None,
-        n: int,
-        cite: str | None,
-    ) -> Callable[[Group, np.ndarray], list[Line]]:
-        """Return what finds the occurrences in a group that are nearest to a vector."""
-
-        def find(group: Group, vector: np.ndarray) -> list[Line]:
-            inside = np.flatnonzero(group.members[places])
-            vectors = rows[inside] if transform is None else rows[inside] @ transform.matrix.T
-            cosines = unit_length(vectors.astype(np.float64)) @ vector
-            best = inside[np.argsort(-cosines, kind="stable")[:n]]
-            return lines_of(self._search, hits[best], _SIDE, cite)
-
-        return find
 
 
 def _cells(design: np.ndarray, places: np.ndarray, rows: np.ndarray, clusters: np.ndarray) -> Cells:

@@ -21,7 +21,7 @@ from firth.corpora.graphs.graph import NodeGraph
 from firth.embed.svd.ppmi import keep_of_shares
 from firth.embed.svd.product_kernels import WIDTH
 from firth.embed.svd.row_writer import RowWriter
-from firth.embed.svd.sparse_products import CpuOperations, cpu_operations
+from firth.embed.svd.sparse_products import cpu_operations
 from firth.embed.svd.window_weights import window_weights
 
 ENTRY_BYTES = 8
@@ -50,12 +50,23 @@ def walk_matrix(
         smoothed = np.where(totals > 0, totals, np.inf) ** -config.context_smoothing
         by_context = degrees[nodes] * keep * smoothed * (1 / smoothed[totals > 0]).sum()
         by_row = np.where(totals > 0, keep / totals, 0.0) / config.shift
-    factors = by_context.astype(np.float32), by_row.astype(np.float32)
+    by_context, by_row = by_context.astype(np.float32), by_row.astype(np.float32)
     with cpu_operations(edges.astype(np.float32), config.threads) as operations:
 
         def blocks(rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
             for first in range(0, len(rows), WIDTH):
-                yield _block(operations, nodes, rows[first : first + WIDTH], weights, factors)
+                part = rows[first : first + WIDTH]
+                zeros = np.zeros((len(degrees), WIDTH), np.float32)
+                places = nodes[part], np.arange(len(part))
+                # columns of the sum of P^r: times the degrees it is symmetric, so they are rows
+                ratios = _expected(operations.multiply, zeros, places, 1.0, weights)[
+                    nodes, : len(part)
+                ]
+                ratios *= by_context[:, None]
+                ratios *= by_row[part]
+                of_row, columns = np.nonzero((ratios > 1).T)
+                lengths = np.bincount(of_row, minlength=len(part))
+                yield columns.astype(np.int32), np.log(ratios[columns, of_row]), lengths
 
         sample = np.unique(np.linspace(0, len(nodes) - 1, _SAMPLE).astype(np.int64))
         sampled = sum(len(columns) for columns, _, _ in blocks(sample))
@@ -93,26 +104,6 @@ def _expected(
         total[places] += weight * values
         total = step(total)
     return total
-
-
-def _block(
-    operations: CpuOperations,
-    nodes: np.ndarray,
-    rows: np.ndarray,
-    weights: Sequence[int],
-    factors: tuple[np.ndarray, np.ndarray],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the columns, values and lengths of some rows, at most WIDTH."""
-    zeros = np.zeros((operations.shape[0], WIDTH), np.float32)
-    places = nodes[rows], np.arange(len(rows))
-    # columns of the sum of P^r: times the degrees it is symmetric, so they are rows, too
-    ratios = _expected(operations.multiply, zeros, places, 1.0, weights)[nodes, : len(rows)]
-    by_context, by_row = factors
-    ratios *= by_context[:, None]
-    ratios *= by_row[rows]
-    of_row, columns = np.nonzero((ratios > 1).T)
-    lengths = np.bincount(of_row, minlength=len(rows))
-    return columns.astype(np.int32), np.log(ratios[columns, of_row]), lengths
 
 
 def require_memory(entries: int, memory: int) -> None:

@@ -81,7 +81,17 @@ def fill_tables(
     if init is None:
         return
     rows, init_rows = shared_rows(words, init.vocabulary)
-    _copy_own(init, words, rows, init_rows, inputs)
+    # the words' own rows, which differ from their vectors if there are n-grams
+    if init.subwords is None:
+        _copy(init, init.matrix, rows, init_rows, inputs)
+    elif init.path is not None:
+        _copy(init, open_array(init.path / INPUTS, np.float32, 2), rows, init_rows, inputs)
+    else:
+        for start in range(0, len(rows), _COMPOSED_ROWS):
+            part = slice(start, start + _COMPOSED_ROWS)
+            some = [words[row] for row in rows[part].tolist()]
+            own = _own_rows(init.matrix[init_rows[part]], some, init.subwords)
+            _write_finite(init, own, rows[part], inputs)
     if init.contexts is not None:
         _copy(init, init.contexts, rows, init_rows, contexts)
     if init.subwords is not None:
@@ -106,27 +116,6 @@ def _copy(
     for start in range(0, len(rows), size):
         part = slice(start, start + size)
         _write_finite(init, table[init_rows[part]], rows[part], out)
-
-
-def _copy_own(
-    init: WordVectors,
-    words: Sequence[str],
-    rows: np.ndarray,
-    init_rows: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Copy the words' own rows, which differ from their vectors if there are n-grams."""
-    run = init.path
-    if init.subwords is None:
-        _copy(init, init.matrix, rows, init_rows, out)
-    elif run is not None:
-        _copy(init, open_array(run / INPUTS, np.float32, 2), rows, init_rows, out)
-    else:
-        for start in range(0, len(rows), _COMPOSED_ROWS):
-            part = slice(start, start + _COMPOSED_ROWS)
-            some = [words[row] for row in rows[part].tolist()]
-            own = _own_rows(init.matrix[init_rows[part]], some, init.subwords)
-            _write_finite(init, own, rows[part], out)
 
 
 def _copy_ngrams(
