@@ -42,7 +42,7 @@ from .embed.contextual.sif import SentenceVectors as SentenceVectors
 from .embed.contextual.sif import encode_lines as encode_lines
 from .embed.contextual.text_search import TextSearch as TextSearch
 from .embed.explore.differ import differ as differ
-from .embed.explore.notebook import explore as explore
+from .embed.explore.static_page import explore as explore
 from .embed.explore.why import why_near as why_near
 from .embed.formats.vector_files import load_vectors as load_vectors
 from .embed.formats.vector_files import write_vectors as write_vectors

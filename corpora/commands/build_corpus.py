@@ -68,9 +68,8 @@ def command(
     """
     from firth.corpora.commands.corpus_info import counts_by_noun, held_out_text
     from firth.corpora.common.console import counted
-    from firth.corpora.encoding.build import build
+    from firth.corpora.encoding.build import build, up_to_date
     from firth.corpora.encoding.dry_run import estimate_corpus
-    from firth.corpora.encoding.up_to_date import up_to_date
     from firth.corpora.encoding.walks import LINKS
 
     require_out(out, dry_run)

@@ -6,20 +6,21 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-from firth.corpora.artifacts.artifact import fingerprint, refuse_existing
+from firth.corpora.artifacts.artifact import checksum, fingerprint, refuse_existing
 from firth.corpora.common.cache import cache_folder
 from firth.corpora.common.cluster import open_executor
-from firth.corpora.common.errors import SettingError
+from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.common.system import file_name
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
-from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.graphs.walk_options import WalkOptions
 from firth.corpora.reading.in_memory import TextSource, as_files
+from firth.corpora.reading.sources import SourceFile
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus, is_corpus
+from firth.corpora.store.manifest import read_manifest
 from firth.corpora.text.segment import TextSettings
 
 
@@ -145,3 +146,37 @@ def _in_cache(request: Request) -> Path:
     marks = [file.url or file.etag or str(file.path and file.path.resolve()) for file in files]
     name = Path(str(request.sources[0])).stem.strip("<>") if len(request.sources) == 1 else "corpus"
     return cache_folder("corpora") / f"{file_name(name)}-{fingerprint([marks, request.settings()])}"
+
+
+def up_to_date(out: Path, request: Request) -> bool:
+    """Return whether the corpus at a path has the settings and sources of a request.
+
+    It may keep text without being asked to. Sources are compared by size and time, or else by
+    content; standard input always differs.
+    """
+    if not is_corpus(out):
+        return False
+    try:
+        manifest = read_manifest(out)
+    except ArtifactError:
+        return False
+    if manifest["settings"] != request.settings():
+        return False
+    if request.options.keep_text and not Corpus(out, manifest).keeps_text:
+        return False
+    files = request.files(out)
+    known = manifest["sources"]
+    return len(files) == len(known) and all(map(_is_unchanged, files, known))
+
+
+def _is_unchanged(file: SourceFile, known: dict[str, object]) -> bool:
+    """Return whether a file is unchanged, by name, size and time or else by content."""
+    if file.url is not None:
+        marks = {"size": file.size, "etag": file.etag, "mtime_ns": file.mtime_ns}
+        same = all(value == known.get(name) for name, value in marks.items())
+        return same and (file.etag or file.mtime_ns) is not None
+    if file.path is None or file.size is None or file.size != known["size"]:
+        return False
+    if (file.path.name, file.mtime_ns) == (Path(str(known["name"])).name, known["mtime_ns"]):
+        return True
+    return "unreadable" not in known and checksum(file.path) == known["sha256"]

@@ -11,11 +11,11 @@ from firth.corpora.common.estimate import Estimate, extrapolated
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.peak_memory import peak_memory
 from firth.corpora.common.system import temporary_folder
+from firth.corpora.encoding.build import up_to_date
 from firth.corpora.encoding.pipeline import build_sample
 from firth.corpora.encoding.readable import check_readable
 from firth.corpora.encoding.request import BuildOptions, Request
 from firth.corpora.encoding.table_pool import most_at_once
-from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.encoding.walks import WalkedGraph
 from firth.corpora.reading.sample import sample_blocks, stored_bytes
 from firth.corpora.reading.sources import SourceFile

@@ -17,7 +17,6 @@ from firth.corpora.common.reporting import note
 from firth.embed.formats.fasttext import MAGIC, read_fasttext, write_fasttext
 from firth.embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
 from firth.embed.formats.huggingface import HUGGINGFACE, is_huggingface, read_huggingface
-from firth.embed.formats.int8_run import write_int8_run
 from firth.embed.formats.model2vec import FILES as MODEL2VEC_FILES
 from firth.embed.formats.model2vec import write_model2vec
 from firth.embed.formats.projector import (
@@ -30,9 +29,11 @@ from firth.embed.formats.projector import (
 from firth.embed.formats.reading import open_source
 from firth.embed.formats.text import is_number, not_a_number, read_text, write_text
 from firth.embed.formats.word2vec_binary import read_binary, write_binary
-from firth.embed.vectors.int8_rows import CODES
+from firth.embed.runs.writer import new_run
+from firth.embed.vectors.int8_rows import CODES, save_int8
 from firth.embed.vectors.opened import opened
 from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, note_zeros
+from firth.embed.vectors.wordlist import VOCABULARY, write_words
 
 FORMATS = ("word2vec-text", "word2vec-binary", "glove", "fasttext", "gensim", "projector")
 RUN_FORMATS = ("int8", "model2vec")  # folders of a model, of which not any words are read
@@ -278,3 +279,16 @@ def _refuse_unsupported(start: bytes, path: Path) -> None:
     for magic, what in _UNSUPPORTED:
         if start.startswith(magic):
             raise ArtifactError(f"{path}: {what}")
+
+
+def write_int8_run(vectors: WordVectors, out: Path, force: bool) -> None:
+    """Write a run with vectors in 8 bits; n-grams, pieces and context vectors are left out."""
+    if vectors.path is not None and out.resolve() == vectors.path.resolve():
+        raise SettingError(f"{out}: is the run to export; choose another OUT")
+    if force and out.is_dir() and any(out.iterdir()) and not (out / CODES).is_file():
+        raise ArtifactError(f"{out}: not an int8 export; choose another OUT")
+    source = {"source": str(vectors.path or vectors.name)}
+    with new_run(out, {"command": "export", **source}, force=force) as run:
+        write_words(run.path / VOCABULARY, vectors.vocabulary, vectors.counts)
+        save_int8(run.path, vectors.matrix, vectors.vocabulary, vectors.name)
+        run.describe("int8", source, vectors.text)

@@ -9,10 +9,9 @@ from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from firth.corpora.common.options import as_command_line
 from firth.corpora.common.reporting import is_silent, note
-from firth.corpora.encoding.build import build, open_or_build
+from firth.corpora.encoding.build import build, open_or_build, up_to_date
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
-from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.in_memory import TextSource, paths_of
 from firth.corpora.reading.sources import source_files
 from firth.corpora.reading.text_blocks import ReadOptions

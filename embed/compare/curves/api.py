@@ -13,10 +13,10 @@ from firth.corpora.common.errors import FirthError
 from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.options import config_of
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.curves.document import to_document
 from firth.embed.compare.curves.learning_curve import CURVE, CurveConfig, take_samples
 from firth.embed.compare.curves.picture import draw_curve
 from firth.embed.compare.curves.runs import (
+    Point,
     check_points,
     lay_out,
     methods_of,
@@ -24,8 +24,10 @@ from firth.embed.compare.curves.runs import (
 )
 from firth.embed.compare.curves.table import html_curve, print_curve
 from firth.embed.compare.datasets.word_pairs import frequent_words
+from firth.embed.compare.report.document import result_entry
 from firth.embed.compare.scoring.notes import warn_of_language
 from firth.embed.compare.scoring.open_runs import compare_opened, open_runs
+from firth.embed.compare.scoring.results import Comparison
 from firth.embed.compare.scoring.sets import readable_tasks
 from firth.embed.compare.task import Task
 
@@ -178,3 +180,41 @@ def make_curve(
 def write_curve(document: Mapping[str, Any], out: Path) -> None:
     """Write ``curve.json``."""
     write_whole(out / CURVE, lambda path: write_json(path, document))
+
+
+def to_document(
+    corpus: "Corpus",
+    points: Sequence[Point],
+    comparison: Comparison,
+    unknown: str,
+    failures: Sequence[str],
+) -> dict[str, Any]:
+    """Turn a comparison of all runs into the JSON of a learning curve."""
+    by_run = {str(point.run): point for point in points}
+    by_row = {  # a group of seeds takes the point of its first run
+        row: by_run.get(comparison.groups.get(row, (row,))[0]) for row in comparison.rows
+    }
+    failed = [*failures, *comparison.failures]
+    return {
+        "corpus": str(corpus.path),
+        "fingerprint": corpus.fingerprint,
+        "methods": list(dict.fromkeys(point.method for point in points)),
+        "sizes": sorted({point.sampled.corpus.training_tokens for point in points}),
+        "results": [
+            _about(score.run, by_row[score.run]) | result_entry(score, comparison, unknown)
+            for score in comparison.scores
+            if score.run in by_row
+        ],
+        **({"failures": failed} if failed else {}),
+    }
+
+
+def _about(row: str, point: Point | None) -> dict[str, Any]:
+    """Return method and sample of a row; baselines have no point."""
+    sample = None if point is None else point.sampled
+    return {
+        "method": row if point is None else point.method,
+        "tokens": sample and sample.corpus.training_tokens,
+        "documents": sample and sample.corpus.training_documents,
+        "types": sample and sample.types,
+    }

@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from firth.corpora.encoding.build import up_to_date
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import make_request
-from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings
 

@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from firth.corpora.encoding import pipeline
-from firth.corpora.encoding.build import open_or_build
+from firth.corpora.encoding.build import open_or_build, up_to_date
 from firth.corpora.encoding.pipeline import TypeRuns, encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
-from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.statistics import describe

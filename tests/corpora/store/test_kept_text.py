@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from firth.corpora.artifacts.arrays import write_array
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.encoding import keep_text
+from firth.corpora.encoding.build import up_to_date
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import Request
-from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.store import kept_text
 from firth.corpora.store.corpus import Corpus
-from firth.corpora.text.align import align
+from firth.corpora.store.spelling import align
 from firth.corpora.text.segment import TextSettings
 from tests.corpora.small_corpora import arrays
 from tests.corpora.small_corpora import build as build_one

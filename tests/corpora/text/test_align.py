@@ -2,7 +2,7 @@
 
 import pytest
 
-from firth.corpora.text.align import align
+from firth.corpora.store.spelling import align
 from firth.corpora.text.segment import TextSettings
 
 TEXT = "The  U.S.' İzmir\u00ad!"

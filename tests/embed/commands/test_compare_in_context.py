@@ -11,9 +11,9 @@ import pytest
 
 from firth.corpora.artifacts.artifact import checksums, write_json
 from firth.corpora.tokenizer.json_format import open_pieces
+from firth.embed.compare.inputs.baselines import random_vectors
 from firth.embed.compare.inputs.encoder_access import WithEncoder, encoder_of, scorer_of
 from firth.embed.compare.scoring.open_runs import distinct_runs, open_runs
-from firth.embed.vectors.onehot import random_vectors
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import command, output
 from tests.pretrain.small_run import small_run

@@ -17,7 +17,7 @@ from firth.embed.contextual.sif import (
     sentences_of,
 )
 from firth.embed.contextual.text_search import TextSearch
-from firth.embed.formats.int8_run import write_int8_run
+from firth.embed.formats.vector_files import write_int8_run
 from firth.embed.runs.run import Run
 from firth.embed.runs.writer import new_run
 from firth.embed.vectors.subwords import SubwordTable

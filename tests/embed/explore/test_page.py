@@ -18,8 +18,8 @@ import pytest
 from firth import cli
 from firth.corpora.store.concordance import concordance
 from firth.corpora.store.search import Search
-from firth.embed.explore.notebook import explore
 from firth.embed.explore.space import Space
+from firth.embed.explore.static_page import explore
 from firth.embed.explore.why import why_near
 from firth.embed.resampling.intervals import neighbor_intervals
 from firth.embed.svd.train import SvdConfig, train_svd

@@ -12,8 +12,8 @@ import pytest
 
 from firth.corpora.common.errors import SettingError
 from firth.embed.explore import static_page
-from firth.embed.explore.notebook import explore
 from firth.embed.explore.space import Space
+from firth.embed.explore.static_page import explore
 from firth.embed.vectors.neighbors import nearest
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import output, refusal

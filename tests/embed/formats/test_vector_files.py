@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.compare.inputs.baselines import one_hot
 from firth.embed.formats.reading import open_source
 from firth.embed.formats.text import read_text
 from firth.embed.formats.vector_files import FORMATS, load_vectors, write_vectors
 from firth.embed.formats.word2vec_binary import read_binary
-from firth.embed.vectors.onehot import one_hot
 from firth.embed.vectors.word_vectors import WordVectors
 
 word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(

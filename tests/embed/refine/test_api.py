@@ -7,7 +7,7 @@ import scipy.sparse
 import firth
 from firth.corpora.artifacts.artifact import read_json, verify
 from firth.corpora.common.errors import ArtifactError, SettingError
-from firth.embed.formats.int8_run import write_int8_run
+from firth.embed.formats.vector_files import write_int8_run
 from firth.embed.refine.api import refine_vectors
 from firth.embed.refine.config import RefineConfig
 from firth.embed.vectors.word_vectors import WordVectors

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.compare.inputs.baselines import one_hot
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.vectors.context_vectors import with_contexts
-from firth.embed.vectors.onehot import one_hot
 from firth.embed.vectors.word_vectors import WordVectors
 
 

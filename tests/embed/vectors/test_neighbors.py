@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from firth.embed.compare.inputs.baselines import one_hot
 from firth.embed.vectors.neighbors import Neighbor, analogy, nearest, similarity, vector_of
-from firth.embed.vectors.onehot import one_hot
 from firth.embed.vectors.search import top_rows, unit_rows
 from firth.embed.vectors.word_vectors import WordVectors
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from firth.embed.compare.inputs.baselines import one_hot, random_vectors
 from firth.embed.protocols import StaticVectors
-from firth.embed.vectors.onehot import one_hot, random_vectors
 
 
 def test_one_hot_vectors_are_a_sparse_identity():

@@ -15,10 +15,10 @@ import scipy.sparse
 from firth.corpora.artifacts.artifact import checksums, write_json
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, UnknownWordError
 from firth.corpora.text.segment import TextSettings
+from firth.embed.compare.inputs.baselines import one_hot
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import StaticVectors
 from firth.embed.query.prompt import find_word
-from firth.embed.vectors.onehot import one_hot
 from firth.embed.vectors.search import nonzero_rows
 from firth.embed.vectors.subwords import SubwordTable, ngram_buckets
 from firth.embed.vectors.word_vectors import CONTEXTS, WordVectors

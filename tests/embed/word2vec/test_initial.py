@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.compare.inputs.baselines import one_hot
 from firth.embed.formats.vector_files import load_vectors
-from firth.embed.vectors.onehot import one_hot
 from firth.embed.vectors.subwords import SubwordTable, composed_rows, ngram_buckets, word_buckets
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import Ngrams, SkipGramConfig

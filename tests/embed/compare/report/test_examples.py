@@ -5,11 +5,11 @@ import pytest
 
 import firth.embed.contextual.in_context
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.compare.inputs.baselines import random_vectors
 from firth.embed.compare.inputs.encoder_access import WithEncoder
 from firth.embed.compare.report.examples import check_brackets, find_in_context, read_attention
 from firth.embed.compare.scoring.open_runs import open_runs
 from firth.embed.contextual.in_context import nearest_in_context
-from firth.embed.vectors.onehot import random_vectors
 from firth.pretrain.inference.attention_weights import attend
 from tests.embed.compare.refusals import message_of
 from tests.pretrain.small_run import small_run
