@@ -13,12 +13,14 @@ _SHOWN = 20  # rows of a table in a notebook
 class Table:
     """A result that notebooks show as a table, and :meth:`to_pandas` returns as a data frame."""
 
+    _listed: Sequence[str] = ()  # attributes with the rows, named tuples and dataclasses
     _columns: Sequence[str] | None = None  # of a table without rows
     _right: Sequence[str] = ()  # columns of text that end at the word that was found
 
     def _records(self) -> list[dict[str, Any]]:
-        """Return the rows by column; those of a list are its named tuples and dataclasses."""
-        return [record_of(each) for each in self]  # type: ignore[attr-defined]
+        """Return the rows by column; those of a list are its items."""
+        parts: Any = [getattr(self, name) for name in self._listed] or [self]
+        return [record_of(row) for part in parts for row in part]
 
     def to_pandas(self) -> Any:
         """Return a pandas.DataFrame of all rows."""

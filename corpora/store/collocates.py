@@ -4,12 +4,11 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
-from firth.corpora.common.display import Table, record_of
+from firth.corpora.common.display import Table
 from firth.corpora.common.errors import SettingError
 from firth.corpora.store.concordance import require_at_least
 from firth.corpora.store.corpus import Corpus
@@ -177,10 +176,8 @@ class Collocates(Table):
     unit: str  # of text, by which intervals are made
     interval_of: str  # log odds ratio, log-dice or ppmi
 
+    _listed = ("rows", "lowest")
     _columns = tuple(Collocate.__dataclass_fields__)
-
-    def _records(self) -> list[dict[str, Any]]:
-        return list(map(record_of, self.rows + self.lowest))
 
 
 def collocates(

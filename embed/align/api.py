@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.common.display import Table, record_of
+from firth.corpora.common.display import Table
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.options import config_of
@@ -53,12 +53,10 @@ class Aligned(Table):
     b: WordVectors
     precision: list[Precision]
     about: dict[str, Any]
+    _listed = ("precision",)
 
     def __repr__(self) -> str:
         return f"<Aligned {self.about['a']['path']} in the space of {self.about['b']['path']}>"
-
-    def _records(self) -> list[dict[str, Any]]:
-        return list(map(record_of, self.precision))
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the vectors: ``about``, with the list ``precision``."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.common.display import Table, record_of
+from firth.corpora.common.display import Table
 from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
@@ -57,9 +57,7 @@ class Differing(Table):
     permutations: int
     no_chance: str | None  # why there is no p
     noun: str = "word"  # what output calls each
-
-    def _records(self) -> list[dict[str, Any]]:
-        return list(map(record_of, self.words))
+    _listed = ("words",)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON data."""

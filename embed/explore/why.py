@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.common.display import Table, record_of
+from firth.corpora.common.display import Table
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.store.concordance import Line, lines_of, require_at_least
 from firth.corpora.store.corpus import Corpus
@@ -51,12 +51,10 @@ class Why(Table):
     by_contexts: float  # the same by contexts alone, of which `contexts` have shares
     measure: str  # what the weights are
     contexts: list[SharedContext]  # largest share first
+    _listed = ("contexts",)
 
     def __repr__(self) -> str:
         return f"<Why {self.words[0]} and {self.words[1]}: cosine {self.cosine:.4f}>"
-
-    def _records(self) -> list[dict[str, Any]]:
-        return list(map(record_of, self.contexts))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +67,7 @@ class PredictedRatings(Table):
     coverage: float | None = None
     left_out: Sequence[float] = ()
     p: float | None = None
-
-    def _records(self) -> list[dict[str, Any]]:
-        return [asdict(row) for row in self.rows]
+    _listed = ("rows",)
 
 
 def predict_ratings(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.common.display import Table, record_of
+from firth.corpora.common.display import Table
 from firth.corpora.store.concordance import Line
 
 
@@ -108,9 +108,7 @@ class Regression(Table):
     ratios: list[CosineRatio]
     transform: dict[str, Any] | None
     vectors: np.ndarray
-
-    def _records(self) -> list[dict[str, Any]]:
-        return [record_of(each) for each in self.coefficients]
+    _listed = ("coefficients",)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON data, without the vectors."""

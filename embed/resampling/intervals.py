@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.common.display import Table, TableList, record_of
+from firth.corpora.common.display import Table, TableList
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
@@ -127,9 +127,7 @@ class NeighborIntervals(Table):
     n_units: list[float]
     unit: str
     resamples: int
-
-    def _records(self) -> list[dict[str, Any]]:
-        return [record_of(each) for each in (*self.neighbors, *self.entrants)]
+    _listed = ("neighbors", "entrants")
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
