@@ -27,7 +27,7 @@ def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:
         "command": list(map(public, sys.argv)),
         "git": _git_state(),
         "python": platform.python_version(),
-        "packages": _package_versions(),
+        "packages": package_versions(_PACKAGES),
         "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
         "start": started.isoformat(timespec="seconds"),
         "end": now().isoformat(timespec="seconds"),
@@ -41,10 +41,10 @@ def now() -> datetime.datetime:
 
 
 @functools.cache  # packages and code of a process stay as they were when it started
-def _package_versions() -> dict[str, str]:
-    """Return the versions of packages that results may depend on."""
+def package_versions(names: tuple[str, ...]) -> dict[str, str]:
+    """Return the versions of those packages that are installed."""
     versions = {}
-    for name in _PACKAGES:
+    for name in names:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
     return versions

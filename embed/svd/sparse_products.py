@@ -14,9 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from firth.corpora.common.threads import even_ranges, thread_count, worker_threads
+from firth.embed.svd.cooccurrence_kernels import histogram
 from firth.embed.svd.product_kernels import WIDTH, multiply_rows
 from firth.embed.svd.scratch import Scratch
-from firth.embed.svd.transpose_kernels import count_columns, transpose_columns
+from firth.embed.svd.transpose_kernels import transpose_columns
 
 # Rows of one dense product. Fixed, because partial sums are added up per panel: results must
 # not depend on the number of threads.
@@ -129,7 +130,7 @@ class _CsrRows:
 def _transposed(matrix: _CsrRows, n_columns: int, scratch: Scratch) -> _CsrRows:
     """Transpose a matrix, reading it once for each part of the result that is written."""
     counts = np.zeros(n_columns, np.int64)
-    count_columns(matrix.columns, counts)
+    histogram(matrix.columns, 0, len(matrix.columns), counts)
     starts = np.concatenate([[0], np.cumsum(counts)])
     rows = scratch.empty((len(matrix.columns),), np.uint32)
     values = scratch.empty((len(matrix.columns),), np.float32)

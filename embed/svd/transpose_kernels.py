@@ -6,14 +6,6 @@ from firth.corpora.common.jit import compiled
 
 
 @compiled
-def count_columns(columns: Any, counts: Any) -> None:
-    """Add the number of entries of each column to ``counts``."""
-    # columns: uint32 (n,); counts: int64 (C,)
-    for k in range(len(columns)):
-        counts[columns[k]] += 1
-
-
-@compiled
 def transpose_columns(
     starts: Any, columns: Any, values: Any, first: Any, last: Any, places: Any, rows: Any, out: Any
 ) -> None:

@@ -2,13 +2,11 @@
 
 import contextlib
 import hashlib
-import importlib.metadata
 import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -17,6 +15,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import UNREADABLE, load_arrays
 from firth.corpora.artifacts.atomic import write_cached
+from firth.corpora.artifacts.provenance import package_versions
 from firth.corpora.common.cache import cache_folder
 from firth.embed.compare.statistics.effect_size import EffectSize
 from firth.embed.compare.statistics.estimators import Contingency, Correlation, Means
@@ -32,7 +31,7 @@ _KINDS: tuple[Any, ...] = (
     Means, Correlation, Contingency, EffectSize, Ratios, RocArea, AveragePrecision,
 )  # fmt: skip
 _STATISTICS = {kind.__name__: kind for kind in _KINDS}
-_PACKAGES = (
+_PACKAGES = (  # that measurements depend on
     "firth", "numpy", "scipy", "scikit-learn", "tokenizers", "rjieba", "torch", "transformers",
 )  # fmt: skip
 _STATISTIC = "statistic"
@@ -54,7 +53,8 @@ class MeasurementCache:
 
     def __init__(self, task: Task, contents: Mapping[str, str]) -> None:
         self._task, self._contents = task, contents
-        self._about = _hash(f"{MEASUREMENTS}", *_versions(), repr(task)) if contents else ""
+        versions = map(" ".join, package_versions(_PACKAGES).items())
+        self._about = _hash(f"{MEASUREMENTS}", *versions, repr(task)) if contents else ""
 
     def measure(
         self, name: str, vectors: StaticVectors, items: np.ndarray, unknown: str
@@ -83,16 +83,6 @@ def evict_oldest(max_bytes: int = 256_000_000) -> None:
             size += about.st_size
             if size > max_bytes:
                 file.unlink()
-
-
-@cache
-def _versions() -> tuple[str, ...]:
-    """Return names and versions of the packages that measurements depend on."""
-    versions = []
-    for name in _PACKAGES:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            versions.append(f"{name} {importlib.metadata.version(name)}")
-    return tuple(versions)
 
 
 def _hash(*parts: str) -> str:
