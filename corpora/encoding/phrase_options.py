@@ -61,7 +61,7 @@ class PhraseOptions:
                     )
         elif self.phrases_from is not None:
             raise SettingError("`phrases` or `phrases_from`, not both; drop one of them")
-        elif not self._is_in_range():
+        elif not (self.threshold > 0 if self.phrases == RATIO else -1 <= self.threshold <= 1):
             allowed = "above 0" if self.phrases == RATIO else "from -1 to 1"
             raise SettingError(
                 f"`phrase_threshold` must be {allowed} for `phrases={self.phrases}`, "
@@ -74,10 +74,6 @@ class PhraseOptions:
         if self.phrase_threshold is None:
             return _THRESHOLDS[self.phrases or RATIO]
         return float(self.phrase_threshold)
-
-    def _is_in_range(self) -> bool:
-        """Return whether the formula can yield scores on both sides of the threshold."""
-        return self.threshold > 0 if self.phrases == RATIO else -1 <= self.threshold <= 1
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,11 @@ def encode_file(
     n_words = 0
     layers = parse_layers(config.layers, encoder.n_layers)
     refuse_suffix(out)
-    _refuse_trees(encoder)
+    if needs_trees(encoder):
+        raise SettingError(
+            "the encoder attends along the edges of trees, and plain text has none; pass a run "
+            "trained without `attention=tree`"
+        )
     dim = encoder.encode([[]], layers)[0].shape[1]
     about = {"layers": config.layers, **(about or {})}
     with new_writer(out, config.per, dim, force, about) as writer:
@@ -121,15 +125,6 @@ def new_writer(
         with RunOfLines(run.path, form, dim) as writer:
             yield writer
         run.describe(LINES, about, None)
-
-
-def _refuse_trees(encoder: ContextualEncoder) -> None:
-    """Raise if an encoder needs dependency trees, which plain text has not."""
-    if needs_trees(encoder):
-        raise SettingError(
-            "the encoder attends along the edges of trees, and plain text has none; pass a run "
-            "trained without `attention=tree`"
-        )
 
 
 def refuse_suffix(out: Path) -> None:

@@ -103,7 +103,9 @@ def nearest_in_space(
     layers: str | None = None,
 ) -> list[ContextAnswer]:
     """Do what :func:`nearest_in_context` does, with the encoder of the run already open."""
-    pooled, masked = _pooled_layers(Path(run))
+    pooling = Run.open(Path(run)).entries("pooling")
+    pooled = ",".join(map(str, pooling.get("layers") or ()))
+    masked = pooling.get("source") in MASKING
     if layers is None and not pooled:
         raise SettingError(
             f"{run}: its vectors were not pooled from states; pass `layers` to choose layers"
@@ -192,10 +194,3 @@ def split_parts(splitter: WordSplitter, parts: Sequence[str]) -> tuple[list[str]
     """Split each part of a text; return all words and the bounds of the parts among them."""
     split = [splitter.words(part) for part in parts]
     return joined_parts(split, [""] * len(parts)), offsets_of(map(len, split)).tolist()
-
-
-def _pooled_layers(run: Path) -> tuple[str, bool]:
-    """Return the layers a run was pooled from, or "", and whether from masked words."""
-    pooling = Run.open(run).entries("pooling")
-    masked = pooling.get("source") in MASKING
-    return ",".join(map(str, pooling.get("layers") or ())), masked

@@ -91,7 +91,9 @@ class Space:
         every = list(self.vectors.vocabulary)
         self.words = [every[row] for row in self.rows.tolist()]
         self.counts = None if counts is None else counts[self.rows]
-        self.corpus = _own_corpus(run, corpus)
+        self.corpus: Corpus | None = None  # that the run was trained on, if it is found
+        with contextlib.suppress(ArtifactError):
+            self.corpus = Run.open(run).corpus([] if corpus is None else [corpus])
         self._explainer = Explainer(run, self.corpus)
         self._lock = threading.RLock()  # of what a request may open
         self._once = Once()
@@ -365,11 +367,3 @@ def _clusters(units: np.ndarray, k: int) -> list[int]:
     means = MiniBatchKMeans(min(k, len(units)), batch_size=4096, n_init=1, random_state=1)
     labels: list[int] = means.fit(units[np.sort(chosen)]).predict(units).tolist()
     return labels
-
-
-def _own_corpus(run: Path, given: Path | None) -> Corpus | None:
-    """Return the corpus that a run was trained on; None if it is not found."""
-    try:
-        return Run.open(run).corpus([] if given is None else [given])
-    except ArtifactError:
-        return None

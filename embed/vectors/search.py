@@ -30,7 +30,12 @@ def unit_rows(matrix: Any, rows: Sequence[int] | np.ndarray, first: int = 0) -> 
     # scipy.sparse CSR (n, D)
     rows = np.asarray(rows, dtype=np.int64)
     taken = matrix[rows].astype(np.float64)
-    _refuse_not_finite(taken, rows + first)
+    with np.errstate(invalid="ignore"):
+        # float64, in which finite float32 values cannot overflow
+        finite = np.isfinite(np.asarray(taken.sum(axis=1)).ravel())
+    if not finite.all():
+        row = rows[np.argmin(finite)] + first
+        raise ArtifactError(f"vectors: row {row} holds NaN or infinity; train the run again")
     return unit_length(taken)
 
 
@@ -158,16 +163,6 @@ def _cosines(block: Any, queries: Any, start: int) -> np.ndarray:
         rows = np.flatnonzero(~usual)
         dots[:, rows] = exact_products(queries, unit_rows(block, rows, start))
     return dots
-
-
-def _refuse_not_finite(vectors: Any, numbers: np.ndarray) -> None:
-    """Raise if any vector contains NaN or infinity."""
-    with np.errstate(invalid="ignore"):
-        # float64, in which finite float32 values cannot overflow
-        finite = np.isfinite(np.asarray(vectors.sum(axis=1)).ravel())
-    if not finite.all():
-        row = numbers[np.argmin(finite)]
-        raise ArtifactError(f"vectors: row {row} holds NaN or infinity; train the run again")
 
 
 def _merge(

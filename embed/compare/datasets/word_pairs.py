@@ -84,13 +84,8 @@ def frequent_words(corpus: "Corpus") -> list[str]:
     return corpus.vocabulary.words(0, min(_N_FREQUENT, len(corpus.vocabulary)))
 
 
-def looks_english(vocabulary: Iterable[str]) -> bool:
-    """Return whether words in order of frequency are English, by the most frequent ones."""
-    return looks_like("English", vocabulary)
-
-
 def looks_like(language: str, vocabulary: Iterable[str]) -> bool:
-    """Return whether the most frequent words are English, or German."""
+    """Return whether words in order of frequency are English, or German, by the first ones."""
     frequent = set(map(str.lower, islice(vocabulary, _N_FREQUENT)))
     return len(frequent & _COMMON[language]) >= _MIN_COMMON
 
@@ -99,7 +94,7 @@ def looks_foreign(vocabulary: Iterable[str]) -> bool:
     """Return whether words in order of frequency, enough of them, are certainly not English."""
     frequent = list(islice(vocabulary, _N_FREQUENT))
     enough = 2 * sum(map(str.isalpha, frequent)) >= _N_FREQUENT
-    return enough and not looks_english(frequent)
+    return enough and not looks_like("English", frequent)
 
 
 def find_sets(
@@ -192,7 +187,8 @@ def _pair_columns(rows: Sequence[Row]) -> _PairColumns:
     first, records = rows[0], [row.fields for row in rows]
     width = Counter(len(fields) for fields in records).most_common(1)[0][0]
     usual = [fields for fields in records if len(fields) == width]
-    numeric = [_mostly_numbers([fields[column] for fields in usual]) for column in range(width)]
+    columns = [[fields[column] for fields in usual] for column in range(width)]
+    numeric = [2 * sum(map(is_number, column)) >= len(column) for column in columns]
     words = [column for column in range(width) if not numeric[column]][:2]
     last = max(words, default=width)
     scores = [column for column in range(width) if numeric[column] and column > last]
@@ -205,11 +201,6 @@ def _pair_columns(rows: Sequence[Row]) -> _PairColumns:
     named = [column for column in scores if names and _SCORE_NAME.search(names[column])]
     a, b = words
     return _PairColumns(a, b, (named or scores)[0], width)
-
-
-def _mostly_numbers(fields: Sequence[str]) -> bool:
-    """Return whether at least half of a column are numbers."""
-    return 2 * sum(map(is_number, fields)) >= len(fields)
 
 
 def _names_the_score(fields: Sequence[str], columns: _PairColumns) -> bool:

@@ -20,7 +20,6 @@ from firth.embed.compare.datasets.word_pairs import (
     WordPair,
     default_sets,
     find_set,
-    looks_english,
     looks_foreign,
     looks_like,
     pairs_name,
@@ -222,9 +221,9 @@ def test_the_language_is_told_by_frequent_words():
     english = ["The", "of", "and", "to", "in", "was"]
     further = [f"wort{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(400)]
 
-    assert looks_english([*english, *further])
-    assert not looks_english([*english[1:], *further])
-    assert not looks_english([*further[:200], *english])  # too rare
+    assert looks_like("English", [*english, *further])
+    assert not looks_like("English", [*english[1:], *further])
+    assert not looks_like("English", [*further[:200], *english])  # too rare
     assert looks_foreign([*GERMAN, *further])
     assert looks_like("German", [*further[:100], *map(str.title, GERMAN)])
     dutch = ["de", "van", "het", "een", "die", "in", "der", "dat", "is", "met", "zich", "op", "was"]
