@@ -259,7 +259,7 @@ def sentences(runs: Mapping[str, Runs], role: roles.Role) -> list[dict[str, Any]
         means = sentence_means(vectors, fold.texts)
         test = fold.places(TEST)
         right = {
-            name: train_mean_probe(table, fold).predictions[test] == fold.labels[test]
+            name: train_mean_probe(table, fold).predictions == fold.labels[test]
             for name, table in means.items()
         }
         counts = draw_counts(len(test), 1000, 1, "refine")

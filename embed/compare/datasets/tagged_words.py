@@ -52,16 +52,17 @@ def read_parts(files: str) -> Parts[TaggedWords]:
     return Parts(set_name(paths[-1]), train, test, dev[0] if dev else None)
 
 
-def read_tagged(path: Path) -> TaggedWords:
+def read_tagged(path: Path, *, labeled: bool = True) -> TaggedWords:
     """Read one file of labeled words, skipping comments and document starts.
 
     CoNLL-U gives FORM, UPOS and HEAD without multiword tokens and empty nodes; other files the
-    first column as word and the last as label (CoNLL-2003).
+    first column as word and the last as label (CoNLL-2003). A label may be missing if not
+    ``labeled``.
     """
     rows = read_lines(path)
     words, labels, offsets = [], [], [0]
     if _is_conllu(rows):
-        found, heads, gaps = _conllu(rows)
+        found, heads, gaps = _conllu(rows, labeled=labeled)
     else:
         found, heads, gaps = [*_columns(rows), None], np.zeros(0, np.int64), []
     for cells in found:
@@ -105,7 +106,9 @@ def _is_conllu(rows: Sequence[Row]) -> bool:
     return len(cells) == _UD_COLUMNS and _NUMBER.fullmatch(cells[0]) is not None
 
 
-def _conllu(rows: Sequence[Row]) -> tuple[list[tuple[str, str] | None], np.ndarray, list[str]]:
+def _conllu(
+    rows: Sequence[Row], *, labeled: bool
+) -> tuple[list[tuple[str, str] | None], np.ndarray, list[str]]:
     """Return word and part of speech, None between sentences; heads and gaps as TaggedWords has.
 
     Heads that are no tree are 0. Gaps are also those inside of multiword tokens.
@@ -132,7 +135,8 @@ def _conllu(rows: Sequence[Row]) -> tuple[list[tuple[str, str] | None], np.ndarr
         if "-" in cells[0]:
             token, end, end_gap = cells[_FORM], int(cells[0].partition("-")[2]), after
         elif cells[0].isdecimal():
-            found.append(_labeled(row, cells[_FORM], cells[_UPOS]))
+            word, tag = cells[_FORM].strip(), cells[_UPOS].strip()
+            found.append(_labeled(row, word, tag) if labeled else (word, tag))
             tree.add(int(cells[0]), cells[_HEAD], n_words)
             gaps.append(gap)
             # the words of a contraction such as French "au" are others than what is written

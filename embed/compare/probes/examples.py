@@ -54,10 +54,15 @@ class Bags:
 class TrainedProbe:
     """A trained probe, with its accuracy on the development part."""
 
-    predict: Callable[[np.ndarray], np.ndarray]  # rows (n, w), as in Examples, to labels (n,)
+    # rows (n, w), as in Examples, to log probabilities up to a constant for each, float32 (n, L)
+    score: Callable[[np.ndarray], np.ndarray]
     accuracy: float
     decay: float  # the best weight decay
     epochs: int  # the best epoch; for a linear probe, the number of iterations
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Return the likeliest label of each word, int64 (n,)."""
+        return np.asarray(self.score(rows).argmax(axis=1))
 
 
 def input_sources(encoder: ContextualEncoder | None, *, static_too: bool) -> dict[str, int | None]:

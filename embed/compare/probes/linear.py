@@ -36,9 +36,9 @@ def train_linear(table: Any, train: Examples, dev: Examples, n_labels: int) -> T
             loss, zero, args=(decay,), jac=True, method="L-BFGS-B",
             options={"maxiter": _ITERATIONS, "ftol": 1e-6, "gtol": 1e-6},
         )  # fmt: skip
-        predict = _predictor(table, found.x.reshape(-1, n_labels).astype(np.float32))
-        accuracy = float((predict(dev.rows) == dev.labels).mean())
-        tried.append(TrainedProbe(predict, accuracy, decay, int(found.nit)))
+        score = _scorer(table, found.x.reshape(-1, n_labels).astype(np.float32))
+        accuracy = float((score(dev.rows).argmax(axis=1) == dev.labels).mean())
+        tried.append(TrainedProbe(score, accuracy, decay, int(found.nit)))
     return max(tried, key=lambda probe: probe.accuracy)
 
 
@@ -76,15 +76,14 @@ def _product(matrix: Any, right: np.ndarray) -> np.ndarray:
     return np.asarray((torch.from_numpy(matrix) @ torch.from_numpy(right)).numpy())
 
 
-def _predictor(table: Any, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the prediction function of a linear probe; the last row of weights is the bias."""
+def _scorer(table: Any, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the scoring function of a linear probe; the last row of weights is the bias."""
 
-    def predict(rows: np.ndarray) -> np.ndarray:
+    def score(rows: np.ndarray) -> np.ndarray:
         distinct, places = np.unique(rows[:, 0], return_inverse=True)
-        logits = _product(table[distinct], weights[:-1]) + weights[-1]
-        return np.asarray(logits.argmax(axis=1)[places])
+        return np.asarray((_product(table[distinct], weights[:-1]) + weights[-1])[places])
 
-    return predict
+    return score
 
 
 def _scaled_columns(table: Any, rows: np.ndarray) -> Any:

@@ -71,8 +71,8 @@ def _train(
             best_loss, kept, best_epoch = loss_on_dev, network.copy(), epoch
         elif epoch - best_epoch >= patience:
             break
-    accuracy = float((kept.predict(dev.rows) == dev.labels).mean())
-    return TrainedProbe(kept.predict, accuracy, decay, best_epoch)
+    accuracy = float((kept.score(dev.rows).argmax(axis=1) == dev.labels).mean())
+    return TrainedProbe(kept.score, accuracy, decay, best_epoch)
 
 
 class _Network:
@@ -127,16 +127,13 @@ class _Network:
         self.gradient.zero_()
         loss.backward()
 
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        """Return the most likely label of each word, int64 (n,)."""
+    def score(self, rows: np.ndarray) -> np.ndarray:
+        """Return the label scores of each word, float32 (n, C), some rows at a time."""
         import torch
 
         with torch.no_grad():
-            parts = [
-                self.logits(rows[start : start + _ROWS]).argmax(dim=1).numpy()
-                for start in range(0, len(rows), _ROWS)
-            ]
-        return np.concatenate([np.zeros(0, np.int64), *parts])
+            starts = range(0, len(rows) or 1, _ROWS)
+            return np.concatenate([self.logits(rows[n : n + _ROWS]).numpy() for n in starts])
 
     def mean_loss(self, examples: Examples) -> float:
         """Return the mean negative log-likelihood of known labels; infinite if there are none."""

@@ -93,8 +93,8 @@ class _DescribedWords(WordTask):
     ) -> list[Measurement]:
         """Predict the words of each fold from the others."""
         chosen = np.flatnonzero(items)
-        table, counts = self._table(vectors, items, unknown)
-        gold, numbers = self._gold(chosen.tolist()), self.numbers[chosen]
+        table, counts = self.table(vectors, items, unknown)
+        gold, numbers = self.gold_of(chosen.tolist()), self.numbers[chosen]
         with ONE_THREAD:
             predicted, usual = out_of_fold(self.probe, table, gold, numbers)
         units, grouped = groups_of([self.groups[item] for item in chosen], self.by, self.folds)
@@ -112,7 +112,7 @@ class _DescribedWords(WordTask):
             return super().known(vectors, unknown)
         return SequenceTokens(vectors, self.words, unknown).known
 
-    def _table(
+    def table(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Return a row for each word or sequence, and what its measurement tells of them."""
@@ -139,7 +139,7 @@ class _DescribedWords(WordTask):
     def _read(cls, path: Path, table: WordTable) -> tuple[list[str], list[Any], list[str]]: ...
 
     @abstractmethod
-    def _gold(self, items: list[int]) -> np.ndarray: ...
+    def gold_of(self, items: list[int]) -> np.ndarray: ...
 
     @abstractmethod
     def _metrics(
@@ -179,7 +179,7 @@ class LabelsTask(_DescribedWords):
             )
         return words, values, [groups[word] for word in words]
 
-    def _gold(self, items: list[int]) -> np.ndarray:
+    def gold_of(self, items: list[int]) -> np.ndarray:
         names = sorted({label for item in items for label in self.values[item]})
         gold = [[name in self.values[item] for name in names] for item in items]
         return np.array(gold, dtype=bool).reshape(len(items), len(names))
@@ -242,7 +242,7 @@ class RatingsTask(_DescribedWords):
         scores = [table.rows[n]._replace(fields=[cells[n]]).score(0) for n in rated]
         return [table.words[n] for n in rated], scores, [table.groups[n] for n in rated]
 
-    def _gold(self, items: list[int]) -> np.ndarray:
+    def gold_of(self, items: list[int]) -> np.ndarray:
         return np.array([self.values[item] for item in items])
 
     def _metrics(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.common.reporting import Progress, no_progress
-from firth.embed.compare.datasets.parts import DEV, TRAIN
+from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
 from firth.embed.compare.inputs.encoder_access import encoder_of
 from firth.embed.compare.probes.attention_pooling import (
     LabeledBags,
@@ -40,9 +40,14 @@ _SLOPE = 1e-7  # tolerated gradient; with weak decay a larger one is not converg
 class MeanProbe:
     """A linear probe on the mean vector of each sentence."""
 
-    predictions: np.ndarray  # int64 (n_sentences,): for all sentences of the set
+    scores: np.ndarray  # float32 (n_test, L): log probabilities up to a constant for each sentence
     accuracy: float  # on the development part
     decay: float  # the best weight decay
+
+    @property
+    def predictions(self) -> np.ndarray:
+        """The likeliest class of each sentence of the test part, int64 (n_test,)."""
+        return np.asarray(self.scores.argmax(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,17 +133,17 @@ def _look_up(
 def train_mean_probe(table: Any, sentences: SentenceSet) -> MeanProbe:
     """Train multinomial logistic regressions; keep the most accurate, strongest decay."""
     # table: float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
-    train, dev = (sentences.places(role) for role in (TRAIN, DEV))
+    train, dev, test = (sentences.places(role) for role in (TRAIN, DEV, TEST))
     table, labels = standardized(table.copy(), train), sentences.labels
     tried = [
-        MeanProbe(predictions, float((predictions[dev] == labels[dev]).mean()), decay)
-        for decay, predictions in _regressions(table, table[train], labels[train])
+        MeanProbe(scores[test], float((scores[dev].argmax(axis=1) == labels[dev]).mean()), decay)
+        for decay, scores in _regressions(table, table[train], labels[train])
     ]
     return max(tried, key=lambda probe: probe.accuracy)
 
 
 def _regressions(table: Any, train: Any, labels: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-    """Yield each decay with the predictions for all sentences."""
+    """Yield each decay with the scores of all sentences, float32 (n_sentences, L)."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
@@ -148,4 +153,5 @@ def _regressions(table: Any, train: Any, labels: np.ndarray) -> Iterator[tuple[f
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # precise enough to choose by
             model.fit(train, labels)
-        yield decay, np.asarray(model.predict(table), dtype=np.int64)
+        scores = model.decision_function(table)  # of two classes, of the second alone
+        yield decay, scores if scores.ndim > 1 else np.stack([np.zeros_like(scores), scores], 1)

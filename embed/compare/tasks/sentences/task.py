@@ -165,8 +165,8 @@ class SentencesTask(Task):
     ) -> dict[tuple[str, str | None], np.ndarray]:
         """Return the predictions for the test part, by pooling and section."""
         # values: int64 (n_test,)
-        test, bags = fold.places(TEST), pooled.labeled(fold, TEST).bags
-        means = {source: probe.predictions[test] for source, probe in pooled.means.items()}
+        bags = pooled.labeled(fold, TEST).bags
+        means = {source: probe.predictions for source, probe in pooled.means.items()}
         shown = means if self.layers and len(means) > 1 else {}
         found: dict[tuple[str, str | None], np.ndarray] = {
             ("mean", source): predicted

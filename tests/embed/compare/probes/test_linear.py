@@ -77,7 +77,7 @@ def test_each_decay_is_trained_from_zero(monkeypatch):
 
     def weights(*decays):
         kept = []
-        monkeypatch.setattr(linear, "_predictor", lambda t, w: kept.append(w) or _none)
+        monkeypatch.setattr(linear, "_scorer", lambda t, w: kept.append(w) or _none)
         monkeypatch.setattr(linear, "LINEAR_DECAYS", decays)
         train_linear(both, examples, dev, 4)
         return kept
@@ -90,4 +90,4 @@ def test_each_decay_is_trained_from_zero(monkeypatch):
 
 
 def _none(rows):
-    return np.zeros(len(rows), np.int64)
+    return np.zeros((len(rows), 1))
