@@ -44,6 +44,7 @@ COMMANDS = {
     "similarity": ("embed", "Print the cosine of two words, or those of A with B and with C."),
     "analogy": ("embed", "Find the word that is to C as B is to A."),
     "predict": ("embed", "Predict ratings of words from rated words, or place words on an axis."),
+    "label": ("embed", "Label new sentences, tokens or words as a labeled file is."),
     "map": ("embed", "Draw the first two principal components of words' vectors."),
     "why": ("embed", "Show what makes two words near: the contexts they share, with sentences."),
     "explore": ("embed", "Look at runs and their text in the browser."),

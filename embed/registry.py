@@ -93,6 +93,9 @@ METHODS = {
 # ``module:name`` of the function ``(corpus, config)`` that times some steps of a masked LM
 ESTIMATE_MLM = "firth.pretrain.training.dry_run:estimate_mlm"
 
+# ``module:name`` of the function that trains an encoder to label sentences or tokens
+FINE_TUNE = "firth.pretrain.fine_tune:fine_tune"
+
 # ``module:name`` of the function ``(vectors, words, k)`` that finds neighbors with intervals
 NEIGHBOR_INTERVALS = "firth.embed.resampling.intervals:neighbor_intervals"
 

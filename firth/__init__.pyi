@@ -46,6 +46,9 @@ from .embed.explore.static_page import explore as explore
 from .embed.explore.why import why_near as why_near
 from .embed.formats.vector_files import load_vectors as load_vectors
 from .embed.formats.vector_files import write_vectors as write_vectors
+from .embed.label.api import LabeledText as LabeledText
+from .embed.label.api import label_text as label_text
+from .embed.label.config import LabelConfig as LabelConfig
 from .embed.nplm.config import NplmConfig as NplmConfig
 from .embed.nplm.train import train_nplm as train_nplm
 from .embed.predict.api import PredictedRatings as PredictedRatings

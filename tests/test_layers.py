@@ -48,7 +48,7 @@ embed.compare.api embed.compare.recommend
 embed.align
 embed.change embed.regress
 embed.refine
-embed.predict
+embed.predict embed.label
 embed.study
 embed.commands
 pretrain.mixers pretrain.attention_scores pretrain.objectives
@@ -59,7 +59,7 @@ pretrain.model
 pretrain.inference
 pretrain.huggingface
 pretrain.training
-pretrain.train
+pretrain.train pretrain.fine_tune
 pretrain.commands
 sklearn
 cli

@@ -1,0 +1,1 @@
+"""Labels of new text, by probes trained on labeled text, with calibrated probabilities."""
