@@ -27,6 +27,7 @@ def fine_tune(
     labels: np.ndarray,
     learning: np.ndarray,
     *,
+    n_labels: int,
     epochs: int,
     seed: int,
     device: str = "auto",
@@ -49,8 +50,9 @@ def fine_tune(
     model, top = encoder.model, [encoder.n_layers]
     with torch.random.fork_rng():
         torch.manual_seed(seed % 2**63)  # of dropout
-        head = nn.Linear(encoder.dim, int(labels[learning].max()) + 1).to(encoder._device)
-        nn.init.zeros_(head.weight), nn.init.zeros_(head.bias)
+        head = nn.Linear(encoder.dim, n_labels).to(encoder._device)
+        nn.init.zeros_(head.weight)
+        nn.init.zeros_(head.bias)
         orders = np.random.default_rng([seed, epochs])
         plan = []
         for _ in range(epochs):

@@ -61,16 +61,16 @@ def command(
     from firth.corpora.common.errors import SettingError
     from firth.corpora.common.options import take
     from firth.corpora.common.reporting import note
-    from firth.embed.label.api import TOKENS, label_text
+    from firth.embed.label.api import TOKENS, kind_of, label_text
 
     if out is not None:
         refuse_overwrite(out, force)
         if out.suffix not in _SUFFIXES:
             raise SettingError(f"`out={out}`: must end in {', '.join(_SUFFIXES)}")
+        if out.suffix == ".conllu" and kind_of(train)[0] != TOKENS:
+            raise SettingError(f"`out={out}`: is for tokens; pass a .tsv or .jsonl")
     found = label_text(run, train, text, take(LabelConfig, options))
     if out is not None:
-        if out.suffix == ".conllu" and found.kind != TOKENS:
-            raise SettingError(f"`out={out}`: is for tokens; pass a .tsv or .jsonl")
         with atomic_output(out, force) as partial:
             lines = {".tsv": _tsv, ".jsonl": _jsonl, ".conllu": _conllu}[out.suffix](found.rows)
             partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -150,7 +150,7 @@ def label_text(
         If the run is damaged, or has no encoder to fine-tune.
     """
     config = config_of(config, LabelConfig)
-    kind, path = _kind(os.fspath(train))
+    kind, path = kind_of(train)
     require_torch(f"{path}: a probe")
     if config.fine_tune and kind == WORDS:
         raise SettingError("`fine_tune` takes labeled sentences or tokens, not a list of words")
@@ -159,7 +159,7 @@ def label_text(
     [vectors] = open_runs([run]).vectors.values()
     with (
         fallback_encoding(config.encoding),
-        progress(f"learning labels of {path}", "%") as show,
+        progress(f"learning labels of {path}", "percent") as show,
         reporting_shares(lambda share: show(100 * share, 100)),
         ONE_THREAD,
     ):
@@ -187,7 +187,7 @@ def _fine_tuned(
     items = probed.tunable
     scores = resolve(FINE_TUNE)(
         run, items.sentences, items.owners, items.labels, items.roles == TRAIN,
-        epochs=config.epochs, seed=config.seed,
+        n_labels=len(probed.classes), epochs=config.epochs, seed=config.seed,
     )  # fmt: skip
     dev, test, new = (items.roles == role for role in (DEV, TEST, NEW))
     own, chosen = fit_temperature(scores[dev], items.labels[dev]), probed.folds == 0
@@ -221,9 +221,9 @@ def _probed(
     return probe_tokens(vectors, paths, tokens, compared), new, sentences
 
 
-def _kind(given: str) -> tuple[str, str]:
+def kind_of(train: str | os.PathLike[str]) -> tuple[str, str]:
     """Return the kind of a labeled file and its path, both as ``compare`` has them."""
-    kind, file = kind_and_file(given)
+    kind, file = kind_and_file(os.fspath(train))
     if kind is None:
         heads = [Head.of(file), Head.of(f"{file},{file}")]
         matches = {
@@ -239,6 +239,10 @@ def _kind(given: str) -> tuple[str, str]:
         raise SourceError(
             f"{file}: has no labels of sentences, tokens or words in a known form; name its kind, "
             f"such as `{SENTENCES}={file}`"
+        )
+    if kind != WORDS and len(split_names(file)) > 2:
+        raise SettingError(
+            f"`train={file}`: expected TRAIN or TRAIN,DEV; pass the test part as text"
         )
     return kind, file
 

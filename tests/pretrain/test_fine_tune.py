@@ -30,7 +30,7 @@ def tuned(run, labeled, **options):
     sentences, labels = labeled
     owners = np.repeat(np.arange(len(sentences)), len(WORDS))
     learning = np.arange(len(sentences)) < 240
-    chosen = {"epochs": 12, "seed": 1, **options}
+    chosen = {"n_labels": 2, "epochs": 12, "seed": 1, **options}
     return fine_tune(run, sentences, owners, labels, learning, **chosen)
 
 
@@ -48,7 +48,7 @@ def test_tokens_have_scores_of_their_own(run, labeled):
     words = [word for sentence in sentences for word in sentence]
     labels = np.array([WORDS.index(word) for word in words])
     everything = np.ones(len(words), bool)
-    options = {"epochs": 4, "seed": 1}
+    options = {"n_labels": 5, "epochs": 4, "seed": 1}
     scores = fine_tune(run, sentences, np.arange(len(words)), labels, everything, **options)
     assert (scores.argmax(axis=1) == labels).mean() > 0.9
 

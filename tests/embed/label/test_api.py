@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from firth import LabelConfig, label_text
-from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import TEST
 from firth.embed.compare.probes import window
@@ -173,6 +173,8 @@ FILE:COLUMN
 films.txt, test.tsv, test.tsv: has a token a line, and TRAIN sentences; pass lines of text
 words.tsv, long.txt, long.txt:2: 'what a long line' is not a word, and TRAIN labels words; \
 pass one a line
+films.txt,films.txt,films.txt, a, `train=films.txt,films.txt,films.txt`: expected TRAIN or \
+TRAIN,DEV; pass the test part as text
 films.txt, empty.txt, empty.txt: has no text to label; pass lines
 """.replace("\\\n", "")
     .strip()
@@ -191,7 +193,7 @@ def test_refusals(files, case, monkeypatch):
     (files / "empty.txt").write_text("\n")
     train, text, message = case.split(", ", 2)
     source = text if (files / text).exists() else [text]
-    assert message_of(SourceError, label_text, "run.vec", train, source) == message
+    assert message_of(FirthError, label_text, "run.vec", train, source) == message
 
 
 def test_fine_tuning_needs_an_encoder_and_text(files):
