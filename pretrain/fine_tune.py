@@ -1,6 +1,5 @@
 """Fine-tuning: an encoder trained with a linear layer that labels sentences or tokens."""
 
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,8 +8,7 @@ from torch import Tensor, nn
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import progress
-from firth.embed.contextual.encoders import open_encoder
-from firth.embed.protocols import needs_trees
+from firth.embed.protocols import ContextualEncoder, needs_trees
 from firth.pretrain.inference.piece_encoder import PieceEncoder
 from firth.pretrain.inference.windows import PiecedText
 
@@ -21,7 +19,7 @@ _DECAY, _NORM = 0.01, 1.0  # weight decay; largest norm of gradients
 
 
 def fine_tune(
-    run: str | os.PathLike[str],
+    encoder: ContextualEncoder,
     sentences: Sequence[Sequence[str]],
     owners: np.ndarray,
     labels: np.ndarray,
@@ -30,7 +28,6 @@ def fine_tune(
     n_labels: int,
     epochs: int,
     seed: int,
-    device: str = "auto",
 ) -> np.ndarray:
     """Train an encoder on some items; return the scores of labels of all, float32 (n_items, L).
 
@@ -38,9 +35,10 @@ def fine_tune(
     through a linear layer. Deterministic by the seed on a CPU with the same number of threads.
     """
     # owners: int64 (n_words,), the item of each word; labels: int64, learning: bool (n_items,)
-    encoder = open_encoder(run, device)
     if not isinstance(encoder, PieceEncoder) or needs_trees(encoder):
-        raise SettingError(f"{run}: its encoder needs dependency trees; pass a run without them")
+        raise SettingError(
+            "the encoder needs dependency trees; pass a run without `attention=tree`"
+        )
     text = PiecedText.split(encoder.pieces, sentences)
     if text.groups is not None:  # words that share pieces are of the item of the first
         owners = owners[np.unique(text.groups, return_index=True)[1]]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,12 +132,10 @@ def _jsonl(rows: "list[PredictedLabel]") -> Iterable[str]:
 
 def _conllu(rows: "list[PredictedLabel]") -> Iterable[str]:
     """Yield sentences of CoNLL-U with the labels as UPOS and their probabilities in MISC."""
-    number, sentence = 0, 1
-    for row in rows:
-        if row.sentence != sentence:
-            number, sentence = 0, row.sentence
+    for number, sentence in groupby(rows, key=lambda row: row.sentence):
+        if number != 1:
             yield ""
-        number += 1
-        cells = [number, row.text, "_", row.label, *"_____", f"Probability={row.probability:.4f}"]
-        yield "\t".join(map(str, cells))
+        for place, row in enumerate(sentence, 1):
+            misc = f"Probability={row.probability:.4f}"
+            yield "\t".join([str(place), row.text, "_", row.label, *"_____", misc])
     yield ""

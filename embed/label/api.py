@@ -25,7 +25,7 @@ from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.statistics.significance import Difference, paired
 from firth.embed.compare.task import task_class
 from firth.embed.compare.tasks.described_words import LabelsTask
-from firth.embed.contextual.encoders import encoder_run
+from firth.embed.contextual.encoders import encoder_run, open_encoder
 from firth.embed.label.calibration import (
     calibration_error,
     fit_temperature,
@@ -155,7 +155,7 @@ def label_text(
     if config.fine_tune and kind == WORDS:
         raise SettingError("`fine_tune` takes labeled sentences or tokens, not a list of words")
     if config.fine_tune:
-        encoder_run(Path(run))  # raises if there is none
+        encoder_run(Path(run))  # raises now if there is none
     [vectors] = open_runs([run]).vectors.values()
     with (
         fallback_encoding(config.encoding),
@@ -167,7 +167,8 @@ def label_text(
     likely = fold_probabilities(probed.scores, probed.gold, probed.folds)
     temperature = fit_temperature(probed.scores, probed.gold)
     held_out, _ = _score(probed, likely, probed.scores, temperature, config.seed)
-    answers, comparison = probabilities(probed.new_scores, temperature), {}
+    answers = probabilities(probed.new_scores, temperature)
+    comparison: dict[str, Any] = {}
     if config.fine_tune:
         answers, comparison = _fine_tuned(run, probed, likely, temperature, config)
     rows = _rows(probed, answers, new.texts, sentences)
@@ -186,7 +187,7 @@ def _fine_tuned(
     assert probed.tunable is not None
     items = probed.tunable
     scores = resolve(FINE_TUNE)(
-        run, items.sentences, items.owners, items.labels, items.roles == TRAIN,
+        open_encoder(run), items.sentences, items.owners, items.labels, items.roles == TRAIN,
         n_labels=len(probed.classes), epochs=config.epochs, seed=config.seed,
     )  # fmt: skip
     dev, test, new = (items.roles == role for role in (DEV, TEST, NEW))

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from firth.embed.contextual.encoders import open_encoder
 from firth.pretrain.fine_tune import fine_tune
 from tests.calls import output
 from tests.pretrain.small_run import small_run
@@ -31,7 +32,7 @@ def tuned(run, labeled, **options):
     owners = np.repeat(np.arange(len(sentences)), len(WORDS))
     learning = np.arange(len(sentences)) < 240
     chosen = {"n_labels": 2, "epochs": 12, "seed": 1, **options}
-    return fine_tune(run, sentences, owners, labels, learning, **chosen)
+    return fine_tune(open_encoder(run), sentences, owners, labels, learning, **chosen)
 
 
 def test_it_learns_order_and_gives_the_same_bytes(run, labeled):
@@ -49,19 +50,21 @@ def test_tokens_have_scores_of_their_own(run, labeled):
     labels = np.array([WORDS.index(word) for word in words])
     everything = np.ones(len(words), bool)
     options = {"n_labels": 5, "epochs": 4, "seed": 1}
-    scores = fine_tune(run, sentences, np.arange(len(words)), labels, everything, **options)
+    scores = fine_tune(
+        open_encoder(run), sentences, np.arange(len(words)), labels, everything, **options
+    )
     assert (scores.argmax(axis=1) == labels).mean() > 0.9
 
 
 def test_the_command_compares_it_with_the_probe(run, labeled, tmp_path):
-    lines = [f"{'ab'[n]} {' '.join(words)}" for words, n in zip(*labeled, strict=True)]
+    lines = [f"{'ab'[n]} {' '.join(words)}" for words, n in zip(*labeled, strict=True)][:100]
     (tmp_path / "train.txt").write_text("\n".join(lines))
     printed = output(
         "label", run, "--train", f"sentences={tmp_path / 'train.txt'}", "--apply", "-",
         "--fine-tune", "--epochs", 1, "--json", input="saw old king\n",
     )  # fmt: skip
     found = json.loads(printed)
-    assert found["tuned"]["items"] == found["probe"]["items"] > 20
+    assert found["tuned"]["items"] == found["probe"]["items"] >= 7
     assert found["difference"]["difference"] == pytest.approx(
         found["tuned"]["accuracy"] - found["probe"]["accuracy"]
     )

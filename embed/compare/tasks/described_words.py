@@ -139,7 +139,8 @@ class _DescribedWords(WordTask):
     def _read(cls, path: Path, table: WordTable) -> tuple[list[str], list[Any], list[str]]: ...
 
     @abstractmethod
-    def gold_of(self, items: list[int]) -> np.ndarray: ...
+    def gold_of(self, items: list[int]) -> np.ndarray:
+        """Return what is to be predicted of items: bool (n, L), or float64 (n,) ratings."""
 
     @abstractmethod
     def _metrics(
@@ -180,6 +181,7 @@ class LabelsTask(_DescribedWords):
         return words, values, [groups[word] for word in words]
 
     def gold_of(self, items: list[int]) -> np.ndarray:
+        """Return which of the labels of all of them items have, in alphabetical order."""
         names = sorted({label for item in items for label in self.values[item]})
         gold = [[name in self.values[item] for name in names] for item in items]
         return np.array(gold, dtype=bool).reshape(len(items), len(names))
@@ -243,6 +245,7 @@ class RatingsTask(_DescribedWords):
         return [table.words[n] for n in rated], scores, [table.groups[n] for n in rated]
 
     def gold_of(self, items: list[int]) -> np.ndarray:
+        """Return the ratings of items."""
         return np.array([self.values[item] for item in items])
 
     def _metrics(
