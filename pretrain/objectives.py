@@ -2,7 +2,7 @@
 
 import dataclasses
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ class ObjectiveKind:
         return pkgutil.resolve_name(self.path)
 
 
-def rebuilds_text(keys: dict[str, Any]) -> bool:
+def rebuilds_text(keys: Mapping[str, Any]) -> bool:
     """Return whether a decoder predicts the text, as it must if some of it has no mark."""
     return bool(keys["permute"] or keys["delete"])
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.reporting import Progress, no_progress
-from firth.corpora.text.align import align
+from firth.corpora.store.spelling import align
 from firth.corpora.text.joining import SpelledWords, after_context, is_unspaced
 from firth.corpora.text.segment import TextSettings
 from firth.embed.contextual.encoders import open_encoder

@@ -128,13 +128,14 @@ def predict_ratings(
         return _on_axis(vectors, axis, asked, resamples, unit, corpora)
     if resamples is not None:
         raise SettingError("`resamples` is for an axis; predictions have intervals without it")
-    sets = RatingsTask.split(Path(str(ratings)))
+    config = CompareConfig(folds=_FOLDS, seed=seed)
+    sets = RatingsTask.split(Path(str(ratings)), config)
     if len(sets) > 1:
         columns = [file_and_column(each)[1] for each in sets]
         raise SourceError(
             f"{ratings}: has several ratings: {', '.join(columns)}; name one, as in {sets[0]}"
         )
-    task = RatingsTask.read(sets[0], CompareConfig(folds=_FOLDS, seed=seed))
+    task = RatingsTask.read(sets[0], config)
     if task.of_sequences and any(len(vectors.words(each)) > 1 for each in task.words):
         raise SourceError(f"{ratings}: rates sequences; pass ratings of single words or tokens")
     found = find_words(vectors, task.words)

@@ -148,8 +148,8 @@ def summary(run: Path) -> str:
         f"({last['unigram_accuracy']:.1%})"
     )
     if "causal_held_out_loss" in last:
-        names = ("causal_held_out_loss", "causal_held_out_standard_error")
-        causal = HeldOutLoss(*map(last.get, names), loss.n_units)
+        error = last.get("causal_held_out_standard_error", math.nan)
+        causal = HeldOutLoss(last["causal_held_out_loss"], error, loss.n_units)
         text += f"; causal held-out loss {causal}, accuracy {last['causal_held_out_accuracy']:.1%}"
     if bits := last.get("held_out_bits_per_character"):
         error = last.get("held_out_bits_standard_error", math.nan)

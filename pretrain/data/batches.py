@@ -1,6 +1,6 @@
 """Batches of rows with pieces to predict, made on the device as a function of seed and step."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,7 +63,7 @@ class Batch(Rows):
 
     def rows(self, first: int, stop: int) -> "Batch":
         """Return rows ``first`` to ``stop - 1``, as views."""
-        return self._of_columns(lambda column: column[first:stop])
+        return self._take(slice(first, stop))
 
     def kinds(self) -> list["Batch"]:
         """Return the batch, or that of rows that see both sides and that of causal rows."""
@@ -74,7 +74,7 @@ class Batch(Rows):
             numbers = (self.causal_rows == causal).nonzero()[:, 0]
             if not len(numbers):
                 continue
-            part = self._of_columns(lambda column, at=numbers: column[at.to(column.device)])
+            part = self._take(numbers)
             width = part.targets.shape[1] if causal else part.chosen.shape[1]
             slots = torch.arange(width, device=part.chosen.device).expand(len(numbers), -1)
             parts.append(replace(
@@ -83,13 +83,14 @@ class Batch(Rows):
             ))  # fmt: skip
         return parts
 
-    def _of_columns(self, change: Callable[[torch.Tensor], torch.Tensor]) -> "Batch":
-        """Return a batch of changed tensors."""
-        changed: dict[str, Any] = {
-            name: change(value) if isinstance(value, torch.Tensor) else value
-            for name, value in vars(self).items()
-        }
-        return Batch(**changed)
+    def _take(self, rows: slice | torch.Tensor) -> "Batch":
+        """Return some rows; by numbers on the CPU, or as views."""
+        parts: dict[str, Any] = dict(vars(self))
+        for name, column in parts.items():
+            if isinstance(column, torch.Tensor):
+                at = rows if isinstance(rows, slice) else rows.to(column.device)
+                parts[name] = column[at]
+        return Batch(**parts)
 
 
 class Batches:
@@ -161,10 +162,14 @@ def fixed_batches(
         yield as_batch(made._replace(weights=weights), clusters=clusters, tree=tree)
 
 
-def as_batch(made: Targets, **fields: torch.Tensor | None) -> Batch:
+def as_batch(
+    made: Targets, *, clusters: torch.Tensor | None = None, tree: torch.Tensor | None = None
+) -> Batch:
     """Return the batch of what an objective made of rows, in which special pieces still are."""
-    parts = (made.ids, *lay_out(made.ids), *made[1:4])
-    return Batch(*parts, causal_rows=made.causal_rows, decoder=made.decoder, **fields)
+    return Batch(
+        made.ids, *lay_out(made.ids), *made[1:4], clusters,
+        causal_rows=made.causal_rows, decoder=made.decoder, tree=tree,
+    )  # fmt: skip
 
 
 def _clusters(rows: PackedRows, numbers: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor | None:

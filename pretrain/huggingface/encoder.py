@@ -67,7 +67,7 @@ class HuggingFaceEncoder(PieceEncoder, StaticLayers):
         table: Tensor = self.model.get_input_embeddings().weight
         return table
 
-    def _states(self, rows: WindowRows, layers: Sequence[int]) -> Tensor:
+    def _states(self, rows: Rows, layers: Sequence[int]) -> Tensor:
         found = self.model(**_inputs(rows), output_hidden_states=True)
         return torch.stack([found.hidden_states[layer] for layer in layers]).mean(0)
 

@@ -11,10 +11,11 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.pieces import CONTINUATION, SPECIAL, UNK, Pieces
 from firth.embed.vectors.piece_table import TOKENIZER
-from firth.pretrain.config import CAUSAL, MASKED, PRESETS, MlmConfig
+from firth.pretrain.config import PRESETS, MlmConfig
 from firth.pretrain.huggingface.layouts import DECODER, huggingface_config, our_form
 from firth.pretrain.huggingface.loading import STATIC_LAYERS, load, one_line_errors, open_config
 from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.objectives import CAUSAL, MASKED
 from firth.pretrain.shape import EncoderConfig
 
 # keys of config.json that change no logits of our rows, besides pieces by id and dropout

@@ -97,7 +97,9 @@ class _DescribedWords(WordTask):
         gold, numbers = self.gold_of(chosen.tolist()), self.numbers[chosen]
         with ONE_THREAD:
             predicted, usual = out_of_fold(self.probe, table, gold, numbers)
-        units, grouped = groups_of([self.groups[item] for item in chosen], self.by, self.folds)
+        units, grouped = groups_of(
+            [self.groups[item] for item in chosen.tolist()], self.by, self.folds
+        )
         return [
             self._measurement(
                 metric, chosen, statistic, reason, chance=chance,

@@ -65,8 +65,7 @@ class SentencesTask(Task):
     def read(cls, path: Path, config: CompareConfig) -> "SentencesTask":
         """Read the parts of a set, or a file to divide into folds, printing notes."""
         if "," in str(path):
-            given = {"fine": config.fine_labels, "groups": config.groups}
-            parts = read_sentence_parts(str(path), **given)
+            parts = read_sentence_parts(str(path), fine=config.fine_labels, groups=config.groups)
             folds = [SentenceSet(parts, config.seed)]
             notes = [*folds[0].training_notes(), *folds[0].test_notes()]
         else:
@@ -166,13 +165,12 @@ class SentencesTask(Task):
         """Return the predictions for the test part, by pooling and section."""
         # values: int64 (n_test,)
         bags = pooled.labeled(fold, TEST).bags
-        means = {source: probe.predictions for source, probe in pooled.means.items()}
-        shown = means if self.layers and len(means) > 1 else {}
-        found: dict[tuple[str, str | None], np.ndarray] = {
-            ("mean", source): predicted
-            for source, predicted in {None: means[pooled.source], **shown}.items()
-            if "mean" in (self.poolings or POOLINGS)
-        }
+        found: dict[tuple[str, str | None], np.ndarray] = {}
+        if "mean" in (self.poolings or POOLINGS):
+            means = {source: probe.predictions for source, probe in pooled.means.items()}
+            found["mean", None] = means[pooled.source]
+            if self.layers and len(means) > 1:
+                found |= {("mean", source): predicted for source, predicted in means.items()}
         return found | {(n, None): each.network.predict(bags) for n, each in trained.items()}
 
     def _note_text(
