@@ -101,7 +101,8 @@ def command(
 ) -> None:
     """Score runs against each other and against one-hot vectors.
 
-    RUN is a run, a vectors file, or a Hugging Face folder. FILE is an evaluation
+    RUN is a run, a vectors file, or a Hugging Face folder; RUN:causal reads a run of
+    train-mlm --objective mixed from left to right. FILE is an evaluation
     set, whose kind is recognized from its content, or named, as by --change FILE.
     Several files of one set are joined by commas. Without any set: WS-353,
     SimLex-999 and the Google analogies, or only --intrinsic.
