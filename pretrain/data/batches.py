@@ -84,13 +84,12 @@ class Batch(Rows):
         return parts
 
     def _take(self, rows: slice | torch.Tensor) -> "Batch":
-        """Return some rows; by numbers on the CPU, or as views."""
-        parts: dict[str, Any] = dict(vars(self))
-        for name, column in parts.items():
+        """Return some rows: a slice, or numbers on the CPU."""
+        columns: dict[str, Any] = dict(vars(self))
+        for name, column in columns.items():
             if isinstance(column, torch.Tensor):
-                at = rows if isinstance(rows, slice) else rows.to(column.device)
-                parts[name] = column[at]
-        return Batch(**parts)
+                columns[name] = column[rows if isinstance(rows, slice) else rows.to(column.device)]
+        return Batch(**columns)
 
 
 class Batches:

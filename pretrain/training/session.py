@@ -227,8 +227,7 @@ class MlmSession(Session[MlmPosition]):
             raise self._diverged(step, f"the held-out loss is {score.loss:.3g}")
         if score.units is not None:
             write_unit_losses(self.run, score.units)
-        bits = (causal or score).bits_per_character
-        of_text: dict[str, float] = {}
+        bits, of_text = (causal or score).bits_per_character, dict[str, float]()
         if causal is not None:
             of_text |= {
                 f"causal_{name}": value for name, value in causal.held_out.to_line().items()

@@ -67,8 +67,9 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
     if not named:
         raise SettingError("no run to compare; pass at least one")
     causal = {name: path for name, run in named.items() if (path := _causal_run(run))}
-    paths = {name: Path(run) for name, run in named.items() if not _in_memory(run)}
-    plain = {name: path for name, path in paths.items() if name not in causal}
+    rest = {name: run for name, run in named.items() if name not in causal}
+    plain = {name: Path(run) for name, run in rest.items() if not _in_memory(run)}
+    paths = plain | causal
     about: dict[str, dict[str, Any]] = {}
     fingerprints = {}
     vectors: dict[str, WordVectors] = {}
@@ -76,7 +77,7 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
         if isinstance(run, WordVectors) and _in_memory(run):
             vectors[name], about[name] = run, {"method": IN_MEMORY, "fingerprint": None}
             continue
-        path = causal.get(name, paths[name])
+        path = paths[name]
         before = _kept_checksums(path)
         vectors[name] = load_vectors(path, verified=True)
         about[name] = describe_run(path) | _describe_training(Run.open(path))
@@ -92,14 +93,12 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
         return _with_contexts(vectors, Opened({}, about, seed_groups(plain), fingerprints, plain))
     groups = seed_groups(plain)
     contextual = {
-        name: _with_encoder((plain | causal).get(name), run, causal=name in causal)
+        name: _with_encoder(paths.get(name), run, causal=name in causal)
         for name, run in vectors.items()
     }
-    shown = first_of_seeds({n: v for n, v in vectors.items() if n not in causal}, groups)
+    named = first_of_seeds({name: vectors[name] for name in rest}, groups) if starts else {}
     controls = set()
-    for (name, run), (suffix, method) in product(
-        shown.items() if starts else (), _CONTROLS.items()
-    ):
+    for (name, run), (suffix, method) in product(named.items(), _CONTROLS.items()):
         control, words = f"{name} {suffix}", getattr(run, suffix)
         if control in vectors or words is None:
             continue
