@@ -130,7 +130,17 @@ class CompareConfig:
         return list(dict.fromkeys(split_list(self.pooling)))
 
     def rows(self, run: str) -> list[str]:
-        """Return the names of a run's rows: its own, or one for each pooling."""
+        """Name the rows of a run: itself, or one for each pooling.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run.
+
+        Returns
+        -------
+        list of str
+        """
         return [f"{run} {pooling}" for pooling in self.poolings] or [run]
 
     @property

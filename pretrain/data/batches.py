@@ -45,7 +45,7 @@ class Batch(Rows):
     clusters: torch.Tensor | None = None
     # bool (B,), on the CPU, if rows are of two kinds: then targets and weights are (B, T) for the
     # causal ones, and ``chosen`` is of the others
-    causal_rows: torch.Tensor | None = None
+    causal_rows: torch.Tensor | None = field(default=None, kw_only=True)
     # int64 (B, 3, C): ids, segments and positions that a decoder reads, which predicts the targets;
     # segments are those of the row
     decoder: torch.Tensor | None = field(default=None, kw_only=True)

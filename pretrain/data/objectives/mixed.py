@@ -70,5 +70,5 @@ class MixedRows:
             before,
             torch.where(by_row, following.targets, F.pad(masked.targets, unused)),
             torch.where(by_row, following.weights, F.pad(masked.weights / rate, unused)),
-            causal_rows,
+            causal_rows=causal_rows,
         )

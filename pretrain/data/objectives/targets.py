@@ -16,9 +16,9 @@ class Targets(NamedTuple):
     chosen: Tensor  # int64 (B, C)
     targets: Tensor  # int64 (B, C)
     weights: Tensor  # float32 (B, C)
+    decoder: Tensor | None = None  # int64 (B, 3, C)
     # bool (B,), on the CPU, if rows are of two kinds; see :meth:`Batch.kinds`
     causal_rows: Tensor | None = None
-    decoder: Tensor | None = None  # int64 (B, 3, C)
 
 
 class Objective(Protocol):

@@ -50,8 +50,8 @@ def test_rows_a_few_at_a_time_are_those_of_all_at_once():
         objective.predict(IDS[first : first + 5], step=3, rate=RATE, first_row=first)
         for first in range(0, len(IDS), 5)
     ]
-    for column, columns in zip(whole, zip(*parts, strict=True), strict=True):
-        assert torch.equal(column, torch.cat(columns))
+    for name in ("ids", "chosen", "targets", "weights", "causal_rows"):
+        assert torch.equal(getattr(whole, name), torch.cat([getattr(part, name) for part in parts]))
 
 
 def test_masked_rows_predict_from_the_slot_before_and_causal_rows_the_next_piece():
