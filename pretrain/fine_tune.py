@@ -10,10 +10,11 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import progress
 from firth.embed.protocols import ContextualEncoder, needs_trees
 from firth.pretrain.inference.piece_encoder import PieceEncoder
-from firth.pretrain.inference.windows import PiecedText
+from firth.pretrain.inference.windows import PiecedText, PieceWindows
 
-_SLOTS = 1_024  # of a batch: some 40 sentences
-_RATE, _HEAD_RATE = 0.04, 1e-3  # the encoder's is divided by its width: 5e-5 for 768 (BERT)
+_SLOTS = 512  # of a batch: some 20 sentences
+_EPOCHS, _STEPS = 3, 300  # by default, whichever is more: few steps leave small files unlearned
+_RATE, _HEAD_RATE = 0.04, 5e-3  # the encoder's is divided by its width: 5e-5 for 768 (BERT)
 _WARMUP = 0.1  # share of the steps in which rates rise
 _DECAY, _NORM = 0.01, 1.0  # weight decay; largest norm of gradients
 
@@ -26,7 +27,7 @@ def fine_tune(
     learning: np.ndarray,
     *,
     n_labels: int,
-    epochs: int,
+    epochs: int | None,
     seed: int,
 ) -> np.ndarray:
     """Train an encoder on some items; return the scores of labels of all, float32 (n_items, L).
@@ -51,9 +52,10 @@ def fine_tune(
         head = nn.Linear(encoder.dim, n_labels).to(encoder._device)
         nn.init.zeros_(head.weight)
         nn.init.zeros_(head.bias)
-        orders = np.random.default_rng([seed, epochs])
-        plan = []
-        for _ in range(epochs):
+        orders = np.random.default_rng([seed, n_labels])
+        n_batches = sum(1 for _ in windows.take(chosen).batches(_SLOTS))
+        plan: list[PieceWindows] = []
+        for _ in range(epochs or max(_EPOCHS, -(-_STEPS // n_batches))):
             shuffled = windows.take(orders.permutation(chosen))
             batches = [shuffled.take(each) for each in shuffled.batches(_SLOTS)]
             plan += [batches[number] for number in orders.permutation(len(batches))]

@@ -19,7 +19,12 @@ class LabelConfig:
         "Also train the encoder, with a linear layer on top, and label with it; it is compared "
         "with the probe on held-out items.",
     )
-    epochs: int = setting(3, "Passes of the fine-tuning over the labeled file.", at_least=1)
+    epochs: int | None = setting(
+        None,
+        "Passes of the fine-tuning over the labeled file (default: 3, or as many as make 300 "
+        "steps).",
+        at_least=1,
+    )
     seed: int = rare_setting(
         1, "Seed of the folds and of the fine-tuning.", at_least=0, below=2**64, metavar="SEED"
     )
