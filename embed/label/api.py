@@ -171,8 +171,8 @@ def label_text(
     comparison: dict[str, Any] = {}
     if config.fine_tune:
         answers, comparison = _fine_tuned(run, probed, likely, temperature, config)
-    rows = _rows(probed, answers, new.texts, sentences)
-    known_right = [row.label == label for row, label in zip(rows, new.labels or (), strict=False)]
+    rows = _rows(probed, answers, new[0], sentences)
+    known_right = [row.label == label for row, label in zip(rows, new[1], strict=False)]
     return LabeledText(
         rows, kind, probed.classes, int((~probed.known).sum()), held_out, **comparison,
         right=float(np.mean(known_right)) if known_right else None,
@@ -210,16 +210,17 @@ def _probed(
     compared, paths = CompareConfig(seed=config.seed), [Path(name) for name in split_names(path)]
     if kind == SENTENCES:
         new = new_sentences(text, config.per, set(read_sentences(paths[0]).labels))
-        return probe_sentences(vectors, paths, new.texts, compared), new, [None] * len(new.texts)
+        return probe_sentences(vectors, paths, new[0], compared), new, [None] * len(new[0])
     if kind == WORDS:
         task = LabelsTask.read(Path(path), compared)
         new = new_words(text, config.per, sequences=task.of_sequences)
-        probed = probe_words(vectors, task, Path(path), new.texts)
-        return probed, new, [None] * len(new.texts)
+        probed = probe_words(vectors, task, Path(path), new[0])
+        return probed, new, [None] * len(new[0])
     tokens = new_tokens(text, config.per)
     sentences = np.repeat(np.arange(tokens.n_sentences) + 1, np.diff(tokens.offsets)).tolist()
-    new = NewText(tokens.words, tokens.labels)
-    return probe_tokens(vectors, paths, tokens, compared), new, sentences
+    probed = probe_tokens(vectors, paths, tokens, compared)
+    labeled = bool({*tokens.labels} & {*probed.classes})  # else empty or "_"
+    return probed, (tokens.words, tokens.labels if labeled else ()), sentences
 
 
 def kind_of(train: str | os.PathLike[str]) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from firth.corpora.artifacts.arrays import offsets_of
@@ -18,12 +18,7 @@ Source = str | os.PathLike[str] | Sequence[str]  # a file, ``-``, a corpus, or l
 _LONGEST = 3  # white-space tokens of a word, as tables of labels may have
 
 
-@dataclass(frozen=True, eq=False)
-class NewText:
-    """What to label, and the labels that the file itself has, or none."""
-
-    texts: Sequence[str]
-    labels: Sequence[str] | None = None
+NewText = tuple[Sequence[str], Sequence[str]]  # what to label, and labels that it has itself, or ()
 
 
 def new_sentences(source: Source, per: str, classes: Collection[str]) -> NewText:
@@ -34,8 +29,8 @@ def new_sentences(source: Source, per: str, classes: Collection[str]) -> NewText
     if head is not None and recognize_sentences(replace(head, n_files=1)) is not Match.NO:
         labeled = read_sentences(head.path)
         if set(labeled.labels) <= set(classes):
-            return NewText(labeled.texts, labeled.labels)
-    return NewText(_lines(source, per))
+            return labeled.texts, labeled.labels
+    return _lines(source, per), ()
 
 
 def new_tokens(source: Source, per: str) -> TaggedWords:
@@ -60,7 +55,7 @@ def new_words(source: Source, per: str, *, sequences: bool) -> NewText:
     head = _head(source)
     table = None if head is None else WordTable.of(head.rows)
     if head is not None and table is not None:
-        return NewText(WordTable.read(head.path).words)
+        return WordTable.read(head.path).words, ()
     lines = _lines(source, per)
     for number, line in enumerate(lines, 1):
         if len(line.split()) > _LONGEST and not sequences:
@@ -68,7 +63,7 @@ def new_words(source: Source, per: str, *, sequences: bool) -> NewText:
                 f"{_name(source)}:{number}: {quoted(line)} is not a word, and TRAIN "
                 "labels words; pass one a line"
             )
-    return NewText(lines)
+    return lines, ()
 
 
 def _head(source: Source) -> Head | None:

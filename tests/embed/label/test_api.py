@@ -120,7 +120,8 @@ def test_sentences_of_tokens_are_read_in_every_form(files, tmp_path, name):
     (tmp_path / name).write_text(text + "\n")
     out = tmp_path / "out.conllu"
     label = ("label", files / "run.vec", "--train", files / "train.tsv")
-    output(*label, "--apply", tmp_path / name, "--out", out)
+    printed = output(*label, "--apply", tmp_path / name, "--out", out, "--json")
+    assert json.loads(printed)["right"] is None
     cut = [line.split("\t") for line in out.read_text().splitlines()]
     assert [cells[:4] for cells in cut] == [
         ["1", "good1", "_", "ADJ"],
