@@ -28,18 +28,21 @@ from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.training import NothingCountedError, torch_threads
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain import train
+from firth.pretrain.commands.train_mlm import summary
 from firth.pretrain.config import MlmConfig, MlmTuning
 from firth.pretrain.data.batches import Batch, Batches
 from firth.pretrain.data.objectives.masked import MaskedPieces
 from firth.pretrain.data.packing import PackedRows
 from firth.pretrain.data.text import open_text
 from firth.pretrain.inference.causal_encoder import CausalEncoder
+from firth.pretrain.inference.mlm_encoder import open_causal, open_masked
 from firth.pretrain.model.encoder import Core
 from firth.pretrain.objectives import OBJECTIVES
 from firth.pretrain.shape import EncoderConfig
 from firth.pretrain.train import make_mlm_run, train_mlm
 from firth.pretrain.training import autotune, loop, prepare, session, warm_start
 from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.evaluation import evaluate
 from firth.pretrain.training.session import PARTS, MlmSession
 from firth.pretrain.training.step import Stepper
 from tests.pretrain.small_training import OFTEN, SMALL, corpus_of, tree_corpus_of
@@ -203,6 +206,22 @@ def test_a_causal_training_learns_which_word_follows(corpus, tmp_path):
     stored = json.loads((tmp_path / "run" / "config.json").read_text())
     assert stored["pooling"]["source"] == "joined"  # as of masked pieces
     assert WordVectors.open(tmp_path / "run").matrix.shape == (40, 72)
+
+
+@pytest.mark.slow
+def test_a_mixed_training_reports_the_losses_of_the_run_read_both_ways(corpus, tmp_path):
+    run = make_mlm_run(corpus, small(objective="mixed"), tmp_path / "run")
+    last = read_metrics(run / "metrics.jsonl")[-1]
+    masked, causal = open_masked(run, "cpu"), open_causal(run, "cpu")
+    rows = PackedRows.pack(open_text(corpus, small()).held_out, causal.pieces, 16, "cpu")
+    for encoder, name, prefix in ((masked, "mixed", ""), (causal, "causal", "causal_")):
+        batches = prepare.held_out_batches(rows, encoder.pieces, 8, OBJECTIVES[name])
+        score = evaluate(encoder.model, batches, torch.float32)
+        assert last[f"{prefix}held_out_loss"] == pytest.approx(score.loss, rel=1e-6)
+        assert last[f"{prefix}held_out_accuracy"] == pytest.approx(score.accuracy)
+    assert last["held_out_bits_per_character"] > 0
+    expected = HeldOutLoss(score.loss, last["causal_held_out_standard_error"], 1)
+    assert f"; causal held-out loss {expected}, accuracy {score.accuracy:.1%}, " in summary(run)
 
 
 @pytest.mark.slow
