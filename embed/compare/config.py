@@ -3,13 +3,7 @@
 from dataclasses import dataclass
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.options import (
-    check,
-    describe_settings,
-    rare_setting,
-    setting,
-    split_list,
-)
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.embed.compare.kinds import list_kinds
 
 # for words without a vector: skip their items, use a zero vector, or use the mean of all vectors
@@ -40,9 +34,8 @@ class CompareConfig:
     )
     groups: str = setting(
         "",
-        "Column or JSON key of labeled sets whose groups, such as books or speakers, are not "
-        "divided between folds, and are drawn for intervals and tests; by default a column group "
-        "of words, ratings and links.",
+        "Column or JSON key of labeled sets whose groups, such as books, are not divided between "
+        "folds and are drawn for intervals; by default group, of words and links.",
         metavar="FIELD",
         heading="Sets and scores",
     )
@@ -119,15 +112,13 @@ class CompareConfig:
     def __post_init__(self) -> None:
         """Check the range of every option."""
         check(self)
-        if unknown := [name for name in self.poolings if name not in POOLINGS]:
-            raise SettingError(
-                f"`pooling={self.pooling}`: {unknown[0]} is not one of {', '.join(POOLINGS)}"
-            )
+        if not {*self.poolings} <= {*POOLINGS}:
+            raise SettingError(f"`pooling={self.pooling}`: pass some of {','.join(POOLINGS)}")
 
     @property
     def poolings(self) -> list[str]:
         """The names in ``pooling``."""
-        return list(dict.fromkeys(split_list(self.pooling)))
+        return self.pooling.split(",") if self.pooling else []
 
     def rows(self, run: str) -> list[str]:
         """Name the rows of a run: itself, or one for each pooling.

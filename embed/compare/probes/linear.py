@@ -1,9 +1,11 @@
 """Linear probe: multinomial logistic regression on frozen vectors (Alain and Bengio 2016).
 
-The loss has one optimum, which L-BFGS approaches from zero without a seed or a learning rate.
+The loss has one optimum, which L-BFGS approaches from zero without a seed or a learning rate, along
+axes in which it curves nearly alike: a third of the steps do what plain dimensions need.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,8 @@ from firth.embed.compare.probes.examples import Examples, TrainedProbe, scales, 
 from firth.embed.compare.probes.progress import steps
 
 LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # relative to the mean loss, strongest first
-_ITERATIONS = 90  # per decay, each from zero: warm starts would give later ones more
+_ROWS = 1 << 14  # multiplied at a time
+_ITERATIONS = 30  # per decay, each from zero: warm starts would give later ones more
 
 
 def train_linear(table: Any, train: Examples, dev: Examples, n_labels: int) -> TrainedProbe:
@@ -30,13 +33,20 @@ def train_linear(table: Any, train: Examples, dev: Examples, n_labels: int) -> T
     counts = np.bincount(places * n_labels + train.labels, minlength=len(rows) * n_labels)
     loss = _Loss(table[rows], counts.reshape(-1, n_labels))
     zero = np.zeros((table.shape[1] + 1) * n_labels)
+
+    def turned(flat: np.ndarray, decay: float, axes: Any) -> tuple[float, np.ndarray]:
+        value, gradient = loss((axes @ flat.reshape(-1, n_labels)).ravel(), decay)
+        return value, (axes.T @ gradient.reshape(-1, n_labels)).ravel()
+
     tried = []
     for decay in steps(LINEAR_DECAYS):
+        axes = loss.axes(decay)
         found = minimize(
-            loss, zero, args=(decay,), jac=True, method="L-BFGS-B",
+            turned, zero, args=(decay, axes), jac=True, method="L-BFGS-B",
             options={"maxiter": _ITERATIONS, "ftol": 1e-6, "gtol": 1e-6},
         )  # fmt: skip
-        score = _scorer(table, found.x.reshape(-1, n_labels).astype(np.float32))
+        weights = (axes @ found.x.reshape(-1, n_labels)).astype(np.float32)
+        score = _scorer(table, weights)
         accuracy = float((score(dev.rows).argmax(axis=1) == dev.labels).mean())
         tried.append(TrainedProbe(score, accuracy, decay, int(found.nit)))
     return max(tried, key=lambda probe: probe.accuracy)
@@ -48,23 +58,50 @@ class _Loss:
     def __init__(self, matrix: Any, counts: np.ndarray) -> None:
         self._matrix, self._dim = matrix, matrix.shape[1]
         self._transposed = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsr()
-        self._total = counts.sum()
-        self._shares = (counts / self._total).astype(np.float32)
-        self._weights = self._shares.sum(axis=1, keepdims=True)
+        shares = counts / counts.sum()
+        self._at = np.nonzero(shares)
+        self._shares = shares[self._at].astype(np.float32)
+        self._weights = shares.sum(axis=1, keepdims=True).astype(np.float32)
 
     def __call__(self, flat: np.ndarray, decay: float) -> tuple[float, np.ndarray]:
         weights = flat.reshape(self._dim + 1, -1)
         logits = _product(self._matrix, weights[:-1].astype(np.float32))
         logits += weights[-1].astype(np.float32)
         logits -= logits.max(axis=1, keepdims=True)
-        exponentials = np.exp(logits)
-        sums = exponentials.sum(axis=1, keepdims=True)
-        log_likelihood = (self._shares * (logits - np.log(sums))).sum(dtype=np.float64)
-        errors = exponentials / sums * self._weights - self._shares
+        given = logits[self._at]
+        errors = np.exp(logits, out=logits)
+        sums = errors.sum(axis=1, keepdims=True)
+        log_likelihood = self._shares @ (given - np.log(sums)[self._at[0], 0]).astype(np.float64)
+        errors *= self._weights / sums
+        errors[self._at] -= self._shares
         gradient = np.empty_like(weights)
         gradient[:-1] = _product(self._transposed, errors) + decay * weights[:-1]
         gradient[-1] = errors.sum(axis=0, dtype=np.float64)
         return float(decay / 2 * (weights[:-1] ** 2).sum() - log_likelihood), gradient.ravel()
+
+    def axes(self, decay: float) -> Any:
+        """Return axes, (D + 1, D + 1), of a bound of the Hessian, the same for all labels.
+
+        It is half the mean products of inputs, and the decay (Böhning 1992). Columns of sparse
+        vectors are scaled, so that they are such axes.
+        """
+        if not isinstance(self._matrix, np.ndarray):
+            import scipy.sparse
+
+            return scipy.sparse.eye_array(self._dim + 1, format="csr")
+        bound = self._products / 2
+        bound[np.diag_indices(self._dim)] += decay
+        return np.linalg.inv(np.linalg.cholesky(bound)).T
+
+    @cached_property
+    def _products(self) -> np.ndarray:
+        """The mean products of inputs, of which the last one is 1, float64 (D + 1, D + 1)."""
+        total = np.zeros((self._dim + 1, self._dim + 1))
+        for start in range(0, len(self._matrix), _ROWS):
+            part = slice(start, start + _ROWS)
+            inputs = np.pad(self._matrix[part].astype(float), ((0, 0), (0, 1)), constant_values=1)
+            total += (inputs * self._weights[part]).T @ inputs
+        return total
 
 
 def _product(matrix: Any, right: np.ndarray) -> np.ndarray:

@@ -132,21 +132,20 @@ def _read(config: CompareConfig) -> tuple[list[Task], list[FirthError]]:
         for kind, path in named_sets(config, failures):
             try:
                 if config.groups and not task_class(kind).deals_folds:
-                    raise SettingError(
-                        f"`groups={config.groups}`: {path}, a set of {kind}, is not divided into "
-                        "folds; leave it out"
-                    )
+                    raise _misused("groups", path, kind, "divided into folds")
                 if config.pooling and kind != "sentences":
-                    raise SettingError(
-                        f"`pooling={config.pooling}`: {path}, a set of {kind}, is not one of "
-                        "labeled sentences; leave it out"
-                    )
+                    raise _misused("pooling", path, kind, "one of labeled sentences")
                 for part in task_class(kind).split(path, config):
                     tasks.append(task_class(kind).read(part, config))
                     read.append((kind, part))
             except FirthError as error:  # score the other sets
                 failures.append(error)
     return _told_apart(tasks, read), failures
+
+
+def _misused(name: str, path: Path, kind: str, expected: str) -> SettingError:
+    """Return an error for a setting that is not for sets of a kind."""
+    return SettingError(f"`{name}`: {path}, a set of {kind}, is not {expected}; leave it out")
 
 
 def _told_apart(tasks: Sequence[Task], named: Sequence[tuple[str, Path]]) -> list[Task]:

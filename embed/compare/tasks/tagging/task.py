@@ -42,7 +42,7 @@ from firth.embed.protocols import ContextualEncoder, StaticVectors
 from firth.embed.vectors.one_thread import ONE_THREAD
 
 _RADIUS = 1  # neighbors each side that the window probe sees
-_VERSION = 2  # of the probes: increased when their results change, if only by rounding
+_VERSION = 3  # of the probes: increased when their results change, if only by rounding
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,3 +91,18 @@ def test_each_decay_is_trained_from_zero(monkeypatch):
 
 def _none(rows):
     return np.zeros((len(rows), 1))
+
+
+def test_mixed_dimensions_are_learned_as_fast_as_plain_ones(monkeypatch):
+    rng = np.random.default_rng(3)
+    plain = rng.normal(size=(600, 12)).astype(np.float32)
+    labels = (plain @ rng.normal(size=(12, 3))).argmax(axis=1)
+    examples = Examples(np.arange(600)[:, None], labels)
+    mixed = (plain * np.logspace(0, -2, 12) @ rng.normal(size=(12, 12))).astype(np.float32)
+    monkeypatch.setattr(linear, "LINEAR_DECAYS", (1e-7,))
+
+    found = [train_linear(table, examples, examples, 3).accuracy for table in (plain, mixed)]
+
+    assert min(found) > 0.97
+    monkeypatch.setattr(linear._Loss, "axes", lambda loss, decay: np.eye(13))
+    assert train_linear(mixed, examples, examples, 3).accuracy < min(found) - 0.02

@@ -133,7 +133,7 @@ def test_groups_of_the_test_part_that_are_in_training_are_reported(tmp_path, cap
         ("links", "a\tb\tlink\nc\td\t1\n",
          "{path}: has no column 'book', which `groups` names; its header names a, b, link"),
         ("similarity", "a b 1\n",
-         "`groups=book`: {path}, a set of similarity, is not divided into folds; leave it out"),
+         "`groups`: {path}, a set of similarity, is not divided into folds; leave it out"),
     ],
 )  # fmt: skip
 def test_groups_that_cannot_be_kept_are_refused(tmp_path, kind, text, message):

@@ -482,10 +482,10 @@ def test_poolings_are_rows_tested_as_runs_are(files, vectors, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pooling": "mean,max"}, "`pooling=mean,max`: max is not one of mean, attention, margin"),
+        ({"pooling": "mean,max"}, "`pooling=mean,max`: pass some of mean,attention,margin"),
         (
             {"pooling": "mean", "sets": ("similarity=a",)},
-            "`pooling=mean`: a, a set of similarity, is not one of labeled sentences; leave it out",
+            "`pooling`: a, a set of similarity, is not one of labeled sentences; leave it out",
         ),
     ],
 )
