@@ -120,20 +120,6 @@ class CompareConfig:
         """The names in ``pooling``."""
         return self.pooling.split(",") if self.pooling else []
 
-    def rows(self, run: str) -> list[str]:
-        """Name the rows of a run: itself, or one for each pooling.
-
-        Parameters
-        ----------
-        run : str
-            The name of the run.
-
-        Returns
-        -------
-        list of str
-        """
-        return [f"{run} {pooling}" for pooling in self.poolings] or [run]
-
     @property
     def baseline_names(self) -> list[str]:
         """The names in ``baselines``."""
@@ -143,3 +129,8 @@ class CompareConfig:
     def candidates(self) -> int | None:
         """Number of most frequent words for analogy questions; None for all."""
         return self.restrict or None
+
+
+def rows_of_run(config: CompareConfig, run: str) -> list[str]:
+    """Return the names of a run's rows: its own, or one for each pooling."""
+    return [f"{run} {pooling}" for pooling in config.poolings] or [run]

@@ -1,9 +1,10 @@
 """Score runs and baselines on every evaluation set, and test all pairwise differences."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from firth.corpora.common.reporting import Progress, no_progress
-from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.config import CompareConfig, rows_of_run
 from firth.embed.compare.datasets.parts import bare_name
 from firth.embed.compare.inputs.baselines import POPULAR, make_baselines
 from firth.embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
@@ -40,13 +41,13 @@ def compare_vectors(
         made = make_baselines(list(runs.values()), texts, limit, config.seed)
         popular = [POPULAR] * any(task.popularity for task in tasks)
         baselines = {name: made[name] for name in (*config.baseline_names, *popular)}
-    vectors = {**runs, **baselines}
+    vectors, rows_of = {**runs, **baselines}, partial(rows_of_run, config)
     groups = {
         row: by_row
         for name, members in (groups or {}).items()
-        for row, *by_row in zip(*map(config.rows, (name, *members)), strict=True)
+        for row, *by_row in zip(*map(rows_of, (name, *members)), strict=True)
     }
-    controls = {row for name in (*baselines, *starts) for row in config.rows(name)}
+    controls = {row for name in (*baselines, *starts) for row in rows_of(name)}
     about_baselines = [*texts, str(limit), str(config.seed)]
     fingerprints = fingerprints or {}
     # a baseline depends on all runs, so it has a name only if they all have one
@@ -79,5 +80,5 @@ def compare_vectors(
     if contents:
         evict_oldest()
     seed_groups = {name: tuple(members) for name, members in groups.items()}
-    rows = {row: name for name in vectors for row in config.rows(name)}
+    rows = {row: name for name in vectors for row in rows_of(name)}
     return Comparison(rows, scores, pairs, failures, seed_groups)

@@ -11,7 +11,7 @@ import numpy as np
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.reporting import Progress
 from firth.corpora.common.threads import map_in_order, thread_count
-from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.config import CompareConfig, rows_of_run
 from firth.embed.compare.datasets.parts import bare_name
 from firth.embed.compare.inputs.baselines import BASELINES, POPULAR
 from firth.embed.compare.inputs.lookup import find_words
@@ -123,7 +123,7 @@ class SetEvaluation:
             if isinstance(found, ArtifactError):  # keep the other runs
                 yield f"{self._task.dataset}: {found}"
                 continue
-            self._covered |= dict.fromkeys(self._config.rows(name), self._covered[name])
+            self._covered |= dict.fromkeys(rows_of_run(self._config, name), self._covered[name])
             for shared, of_run in zip((True, False), found, strict=True):
                 for each in of_run:
                     row = f"{name} {each.measured.pooling}".rstrip()
