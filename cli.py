@@ -34,6 +34,7 @@ COMMANDS = {
     "corpus-info": ("corpora", "Print sizes, frequent words and the type-token curve of a corpus."),
     "concordance": ("corpora", "Print occurrences of a word or phrase with the text around them."),
     "collocates": ("corpora", "Print the words that stand near a word more often than elsewhere."),
+    "passages": ("corpora", "Cut the documents of a corpus into labeled passages."),
     **{
         f"train-{name}": (method.train.split(".")[1], method.summary)
         for name, method in METHODS.items()
