@@ -16,7 +16,7 @@ from firth.corpora.common.command import OUTPUT, PATH, Command, option
     default="document",
     help="Kept field of the groups that are held out together, such as book; by default documents.",
 )
-@option("--words", type=click.IntRange(min=1), default=200, help="Words of a passage.")
+@option("--length", type=click.IntRange(min=1), default=200, help="Words of a passage.")
 @option(
     "--limit",
     type=click.IntRange(min=0),
@@ -31,7 +31,7 @@ def command(
     corpus: Path,
     label: str,
     groups: str,
-    words: int,
+    length: int,
     limit: int,
     mask_names: bool,
     out: Path,
@@ -55,11 +55,11 @@ def command(
     opened = Corpus.open(corpus)
     with atomic_output(out, force) as partial:
         names = proper_names(opened) if mask_names else set()
-        rows = passages(opened, label, groups, words, limit, names)
+        rows = passages(opened, label, groups, length, limit, names)
         lines = ["\t".join(row) + "\n" for row in [("label", groups, "text"), *rows]]
         partial.write_text("".join(lines), encoding="utf-8")
     labels, of_groups, _ = zip(*rows, strict=True)
     click.echo(
-        f"{out}: {len(rows):,} passages of {words:,} words, {len({*labels}):,} labels, "
+        f"{out}: {len(rows):,} passages of {length:,} words, {len({*labels}):,} labels, "
         f"{len({*of_groups}):,} groups" + f"; {len(names):,} names left out" * mask_names
     )

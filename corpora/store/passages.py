@@ -17,11 +17,11 @@ _INSIDE = re.compile(rf"(?<=[\w,;] ){_LETTERS.pattern}")  # not first in a sente
 
 
 def passages(
-    corpus: Corpus, label: str, groups: str, words: int, limit: int, masked: Collection[str] = ()
+    corpus: Corpus, label: str, groups: str, length: int, limit: int, masked: Collection[str] = ()
 ) -> list[tuple[str, str, str]]:
     """Return (label, group, text) of passages, up to ``limit`` at equal distances in a document.
 
-    Documents without a label have none, and a rest of fewer words is left out.
+    Documents without a label have none, and a shorter rest is left out.
     """
     labels = kept_field(corpus, label)
     if groups == DOCUMENT:
@@ -34,14 +34,14 @@ def passages(
             continue
         tokens = [token for text in sentences for token in text.split()]
         tokens = [token for token in tokens if not masked or not _is_name(token, masked)]
-        starts = np.arange(len(tokens) // words) * words
+        starts = np.arange(len(tokens) // length) * length
         if limit and len(starts) > limit:
             starts = starts[np.linspace(0, len(starts) - 1, limit).round().astype(int)]
         fields = [" ".join(field.split()) for field in (of_label, group)]
-        rows += [(*fields, " ".join(tokens[start : start + words])) for start in starts.tolist()]
+        rows += [(*fields, " ".join(tokens[start : start + length])) for start in starts.tolist()]
     if not rows:
         raise SettingError(
-            f"{corpus.path}: no document with {label} has `words={words}`; pass fewer"
+            f"{corpus.path}: no document with {label} has `length={length}`; pass fewer"
         )
     return rows
 

@@ -11,6 +11,7 @@ UNKNOWN = ("skip", "zero", "mean")
 # settings without an option of a command
 PYTHON_ONLY = ("sets", "folds", "fine_labels", "left_to_right_in_words", "replicates")
 POOLINGS = ("mean", "attention", "margin")  # of labeled sentences
+DELTA = "delta"  # the baseline of long labeled texts, which are not pooled
 # default example sentence of the HTML page
 EXAMPLE = "I [saw] a man with a [saw]"
 
@@ -118,7 +119,7 @@ class CompareConfig:
     @property
     def poolings(self) -> list[str]:
         """The names in ``pooling``."""
-        return self.pooling.split(",") if self.pooling else []
+        return list(dict.fromkeys(self.pooling.split(","))) if self.pooling else []
 
     @property
     def baseline_names(self) -> list[str]:
@@ -133,4 +134,4 @@ class CompareConfig:
 
 def rows_of_run(config: CompareConfig, run: str) -> list[str]:
     """Return the names of a run's rows: its own, or one for each pooling."""
-    return [f"{run} {pooling}" for pooling in config.poolings] or [run]
+    return [f"{run} {pooling}" for pooling in config.poolings if run != DELTA] or [run]

@@ -108,9 +108,13 @@ class Task(ABC):
     # whether an unknown word is a zero vector in its item; else its item is left out
     zero_if_unknown: ClassVar[bool] = False
     deals_folds: ClassVar[bool] = False  # so that ``groups`` can be kept in one
-    popularity: ClassVar[bool] = False  # whether the most frequent answers are a baseline
 
     dataset: str  # name of the set
+
+    @property
+    def own_baseline(self) -> str:
+        """Name of the baseline that only sets of this kind have, or empty."""
+        return ""
 
     @staticmethod
     def looks(head: Head) -> bool:

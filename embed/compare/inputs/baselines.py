@@ -15,7 +15,7 @@ import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.hashing import STRIDE, mix
-from firth.embed.compare.config import POOLINGS
+from firth.embed.compare.config import DELTA, POOLINGS
 from firth.embed.compare.inputs.lookup import find_words
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.word_vectors import WordVectors
@@ -24,7 +24,8 @@ ONE_HOT = "one-hot"
 RANDOM = "random"
 POPULAR = "popularity"
 _ROWS = [f"{name} {pooling}" for name in (ONE_HOT, RANDOM) for pooling in POOLINGS]
-BASELINES = (ONE_HOT, RANDOM, POPULAR, *_ROWS)
+OF_TASKS = (POPULAR, DELTA)  # each of one kind of sets alone
+BASELINES = (ONE_HOT, RANDOM, *OF_TASKS, *_ROWS)
 _DIM = 300
 _BLOCK_FLOATS = 1 << 20
 
@@ -73,6 +74,7 @@ def make_baselines(
         ONE_HOT: _Baseline(unit_vectors, counts),
         RANDOM: _RandomBaseline(random, counts),
         POPULAR: PopularityBaseline(unit_vectors, counts),
+        DELTA: DeltaBaseline(unit_vectors, counts),
     }
 
 
@@ -99,6 +101,10 @@ class _Baseline(WordVectors):
 
 class PopularityBaseline(_Baseline):
     """Stands for the most frequent answers of a set, by each metric that it has."""
+
+
+class DeltaBaseline(_Baseline):
+    """Stands for Burrows' Delta, which needs no vectors."""
 
 
 class _RandomBaseline(_Baseline):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from firth.embed.compare.inputs.baselines import BASELINES, POPULAR
+from firth.embed.compare.inputs.baselines import BASELINES, OF_TASKS
 from firth.embed.compare.report.document import ResultGroup, group_results, rows_of
 from firth.embed.compare.report.explanations import skill
 from firth.embed.compare.report.names import short_names
@@ -103,7 +103,9 @@ def _beside_baselines(
             for word, listed in found.items():
                 bases.setdefault((word, tuple(listed)), []).append(base)
     return {
-        f"{word} {_listed(named)}{'' if POPULAR in named else ' vectors'}": list(listed)
+        f"{word} {_listed(named)}{' vectors' if {*named}.isdisjoint(OF_TASKS) else ''}": list(
+            listed
+        )
         # "better than" comes first
         for (word, listed), named in sorted(bases.items(), key=lambda each: each[0][0])
     }

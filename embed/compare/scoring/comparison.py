@@ -6,7 +6,7 @@ from functools import partial
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.embed.compare.config import CompareConfig, rows_of_run
 from firth.embed.compare.datasets.parts import bare_name
-from firth.embed.compare.inputs.baselines import POPULAR, make_baselines
+from firth.embed.compare.inputs.baselines import OF_TASKS, make_baselines
 from firth.embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
 from firth.embed.compare.scoring.evaluate import SetEvaluation
 from firth.embed.compare.scoring.frequency_bands import frequency_bands
@@ -39,8 +39,8 @@ def compare_vectors(
     baselines = {}
     if config.baseline_names:
         made = make_baselines(list(runs.values()), texts, limit, config.seed)
-        popular = [POPULAR] * any(task.popularity for task in tasks)
-        baselines = {name: made[name] for name in (*config.baseline_names, *popular)}
+        of_tasks = dict.fromkeys(task.own_baseline for task in tasks if task.own_baseline)
+        baselines = {name: made[name] for name in (*config.baseline_names, *of_tasks)}
     vectors, rows_of = {**runs, **baselines}, partial(rows_of_run, config)
     groups = {
         row: by_row
@@ -71,7 +71,7 @@ def compare_vectors(
         bands = frequency_bands(task, next(iter(runs.values()))) if config.bands else {}
         # the same measurements, whatever the folder and the other sets are
         cache = MeasurementCache(renamed(task, bare_name(task.dataset)), contents)
-        of_task = {n: v for n, v in vectors.items() if n != POPULAR or task.popularity}
+        of_task = {n: v for n, v in vectors.items() if n not in OF_TASKS or n == task.own_baseline}
         evaluation = SetEvaluation(task, set_index, of_task, groups, config, cache, bands, controls)
         failures += evaluation.find_known_items()
         failures += evaluation.measure(progress, len(tasks))

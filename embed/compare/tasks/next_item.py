@@ -15,7 +15,7 @@ from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.fields import read_rows
 from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
-from firth.embed.compare.inputs.baselines import PopularityBaseline
+from firth.embed.compare.inputs.baselines import POPULAR, PopularityBaseline
 from firth.embed.compare.inputs.encoder_access import encoder_of
 from firth.embed.compare.inputs.lookup import find_words, raw_rows
 from firth.embed.compare.statistics.estimators import Means
@@ -41,7 +41,7 @@ class NextItemTask(Task):
     sessions: Sequence[Sequence[str]]  # the items of each, two or more
     key = "next-item"
     skill = "next items"
-    popularity = True
+    own_baseline = POPULAR
     metrics: ClassVar = {
         f"{prefix}{measure}_{top}": f"{what} {top}{by}"
         for prefix, by in (

@@ -66,7 +66,7 @@ def test_names_are_capitalized_within_sentences(folder):
 
 def test_the_file_has_columns_for_compare_by_groups(folder):
     out = folder / "deep" / "passages.tsv"
-    words = f"passages {folder}/kept --label author --groups book --words 4 --mask-names"
+    words = f"passages {folder}/kept --label author --groups book --length 4 --mask-names"
     result = CliRunner().invoke(cli.main, [*words.split(), "--out", str(out)])
     assert result.stdout == (
         f"{out}: 7 passages of 4 words, 2 labels, 3 groups; 2 names left out\n"
@@ -79,7 +79,7 @@ def test_the_file_has_columns_for_compare_by_groups(folder):
     [
         ("kept --label year", "keeps no field 'year'"),
         ("kept --label author --groups year", "keeps no field 'year'"),
-        ("kept --label author --words 50", "no document with author has --words 50"),
+        ("kept --label author --length 50", "no document with author has --length 50"),
         ("bare --label author", "keeps no text; build it again with --keep-text"),
     ],
 )

@@ -5,19 +5,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from time import thread_time
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from firth.corpora.common.errors import require_torch
 from firth.corpora.common.reporting import note
-from firth.embed.compare.config import POOLINGS, CompareConfig
+from firth.embed.compare.config import DELTA, POOLINGS, CompareConfig
 from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.labeled_sentences import (
     read_sentence_parts,
     recognize_sentences,
 )
 from firth.embed.compare.datasets.parts import TEST, TRAIN
+from firth.embed.compare.inputs.baselines import DeltaBaseline
 from firth.embed.compare.inputs.encoder_access import encoder_of, static_note
 from firth.embed.compare.inputs.long_sentences import long_sentence_note
 from firth.embed.compare.probes.attention_pooling import TrainedAttention
@@ -25,6 +26,7 @@ from firth.embed.compare.probes.examples import source_note
 from firth.embed.compare.probes.progress import steps
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.task import Measurement, Task
+from firth.embed.compare.tasks.sentences.delta import LONG, predict_delta
 from firth.embed.compare.tasks.sentences.folds import groups_of, read_folds
 from firth.embed.compare.tasks.sentences.items import SentenceSet
 from firth.embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
@@ -100,6 +102,12 @@ class SentencesTask(Task):
         """Number of sentences that are scored."""
         return len(self.places)
 
+    @property
+    def own_baseline(self) -> str:
+        """Burrows' Delta, if texts are long enough for it."""
+        texts = self.folds[0].texts
+        return DELTA if sum(len(text.split()) for text in texts) >= LONG * len(texts) else ""
+
     def texts(self) -> Iterable[str]:
         """Return all white-space tokens, and the parts they may be split into."""
         tokens = dict.fromkeys(token for text in self.folds[0].texts for token in text.split())
@@ -115,6 +123,8 @@ class SentencesTask(Task):
     ) -> list[Measurement]:
         """Train probes, score every fold by mean and by attention, and print the time taken."""
         # items: bool (n_items,)
+        if isinstance(vectors, DeltaBaseline):
+            return [self._delta(np.flatnonzero(items))]
         started, text = thread_time(), ""
         # by pooling and section: bool (n_items,)
         right: dict[tuple[str, str | None], np.ndarray] = {}
@@ -138,9 +148,7 @@ class SentencesTask(Task):
         name = getattr(vectors, "name", "vectors")
         note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s on one core")
         chosen = np.flatnonzero(items)
-        groups = [name for part in self.folds[0].parts.given for name in part.groups]
-        named = [groups[place] for place in self.places[chosen]] if groups else []
-        units, grouped = groups_of(named, self.by, len(self.folds))
+        of_groups = self._groups(chosen)
         return [
             self._measurement(
                 "accuracy" if self.poolings else _METRICS[pooling],
@@ -151,13 +159,30 @@ class SentencesTask(Task):
                 items_composed=0 if section else int(composed[chosen].sum()),
                 items_zero=0 if section else int(zero[chosen].sum()),
                 note=text,
-                units=units if groups else None,
-                grouped=grouped,
+                **of_groups,
                 pooling=pooling if self.poolings else "",
                 chance=float(by_chance[chosen].mean()) if len(chosen) and not section else None,
             )
             for (pooling, section), found in right.items()
         ]
+
+    def _delta(self, chosen: np.ndarray) -> Measurement:
+        """Return the accuracy of Burrows' Delta on some items."""
+        # chosen: int64 (n,)
+        right = np.zeros(self.n_items, dtype=bool)
+        for fold in self.folds:
+            test = fold.places(TEST)
+            right[np.searchsorted(self.places, test)] = predict_delta(fold) == fold.labels[test]
+        reason = None if len(chosen) else "no sentence is scored"
+        of_groups = self._groups(chosen)
+        return self._measurement("accuracy", chosen, Means(right[chosen]), reason, **of_groups)
+
+    def _groups(self, chosen: np.ndarray) -> dict[str, Any]:
+        """Return the groups of some items as units of resampling, and what the JSON tells."""
+        groups = [name for part in self.folds[0].parts.given for name in part.groups]
+        named = [groups[place] for place in self.places[chosen]] if groups else []
+        units, grouped = groups_of(named, self.by, len(self.folds))
+        return {"units": units if groups else None, "grouped": grouped}
 
     def _predictions(
         self, fold: SentenceSet, pooled: PooledSentences, trained: Mapping[str, TrainedAttention]
