@@ -37,7 +37,7 @@ def passages(
         starts = np.arange(len(tokens) // length) * length
         if limit and len(starts) > limit:
             starts = starts[np.linspace(0, len(starts) - 1, limit).round().astype(int)]
-        fields = [" ".join(field.split()) for field in (of_label, group)]
+        fields = " ".join(of_label.split()), " ".join(group.split())
         rows += [(*fields, " ".join(tokens[start : start + length])) for start in starts.tolist()]
     if not rows:
         raise SettingError(

@@ -10,7 +10,7 @@ _WORDS = 150  # most frequent ones, which are mostly function words
 _WORD = r"[^\W\d_]+(?:['’][^\W\d_]+)*"
 
 
-def predict_delta(sentences: SentenceSet) -> np.ndarray:
+def predict_delta(sentences: SentenceSet, n_words: int = _WORDS) -> np.ndarray:
     """Return the class of each text of the test part that has the least Delta.
 
     Delta is the mean absolute difference between z-scores of relative frequencies, those of a text
@@ -21,7 +21,7 @@ def predict_delta(sentences: SentenceSet) -> np.ndarray:
     from sklearn.feature_extraction.text import CountVectorizer
 
     known, test = np.flatnonzero(sentences.roles != TEST), sentences.places(TEST)
-    counter = CountVectorizer(token_pattern=_WORD, max_features=_WORDS)
+    counter = CountVectorizer(token_pattern=_WORD, max_features=n_words)
     counter.fit([sentences.texts[place] for place in known])
     split = counter.build_analyzer()
     lengths = np.array([max(len(split(text)), 1) for text in sentences.texts])
