@@ -64,7 +64,7 @@ OBJECTIVES = {
         sentinels=lambda keys, length: 0 if rebuilds_text(keys) else (length - 1) // 2,
         keys={
             "share": setting(0.15, "of the pieces, in spans", at_least=0.01, at_most=0.9),
-            "span": setting(3.0, "pieces of a span, on average", at_least=1, at_most=100),
+            "span": setting(3.0, "pieces of a span, on average at most", at_least=1, at_most=100),
             "permute": setting(0.0, "of texts, with shuffled sentences", at_least=0, at_most=1),
             "delete": setting(
                 0.0, "of pieces; with either, the text is predicted", at_least=0, at_most=0.9
@@ -100,12 +100,14 @@ def parse_objective(text: str) -> tuple[ObjectiveKind, dict[str, Any]]:
     for part in split_list(rest) or [""] * bool(colon):
         key, _, value = part.partition("=")
         try:
+            if key in values:
+                raise ValueError
             values[key] = type(kind.keys[key].default)(value)
         except (KeyError, ValueError):
             forms = (f"{key}={value_type.__name__.upper()}" for key, value_type, _ in fields)
+            expected = f"one each of {', '.join(forms)}" if fields else "nothing"
             raise SettingError(
-                f"`objective={text}`: after {name} and a colon, {part!r} is none of its keys: "
-                f"{', '.join(forms) or 'it has none'}"
+                f"`objective={text}`: got {part!r} after {name} and a colon, expected {expected}"
             ) from None
     chosen = keys(**values)
     try:

@@ -30,8 +30,10 @@ def command(
     RUN is a run of train-mlm or a Hugging Face folder of a masked or causal
     language model. FILE has a sentence per line, or a context, a tab and a
     sentence, of which only the sentence is scored; - reads standard input.
-    Surprisal is -log2 of a probability, in bits; words are divided by spaces,
-    and "start" and "stop" are their characters in the sentence. In JSON,
+    Surprisal is -log2 of a probability, in bits: given what is before a word by a
+    causal model, given what is before and after it by a masked one. RUN:causal
+    reads a run of --objective mixed as a causal model. Words are divided by
+    spaces, and "start" and "stop" are their characters in the sentence. In JSON,
     "log_likelihood" is in nats.
 
     \b

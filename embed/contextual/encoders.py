@@ -14,13 +14,14 @@ from firth.embed.formats.huggingface import (
     require_files,
 )
 from firth.embed.protocols import ContextualEncoder
-from firth.embed.registry import ENCODERS, resolve
+from firth.embed.registry import CAUSAL_ENCODER, ENCODERS, resolve
 from firth.embed.runs.run import Run
 from firth.embed.vectors.piece_table import START
 from firth.embed.vectors.word_vectors import open_start
 
 POOLED = "pool"  # the "method" of a run whose "encoder_run" contains the encoder
 ENCODER = "encoder_run"
+CAUSAL = ":causal"  # behind the path of a run that was trained both ways, to read it so
 
 
 def open_encoder(run: str | os.PathLike[str], device: str = "auto") -> ContextualEncoder:
@@ -29,7 +30,8 @@ def open_encoder(run: str | os.PathLike[str], device: str = "auto") -> Contextua
     Parameters
     ----------
     run : str or Path
-        A run directory or a Hugging Face folder.
+        A run directory or a Hugging Face folder. With ``:causal`` behind it, a run of
+        ``objective=mixed`` is read from left to right.
     device : {'auto', 'cpu', 'cuda', 'mps'}
         Where the encoder runs; ``mps`` is untried.
 
@@ -45,10 +47,18 @@ def open_encoder(run: str | os.PathLike[str], device: str = "auto") -> Contextua
     SettingError
         If the device does not exist or a package that the encoder needs is not installed.
     """
-    run = encoder_run(Path(run))
-    method = str(_method(Run.open(run)))
-    encoder: ContextualEncoder = resolve(ENCODERS[method])(run, device)
+    causal = causal_run(Path(run))
+    run = encoder_run(causal or Path(run))
+    opener = CAUSAL_ENCODER if causal else ENCODERS[str(_method(Run.open(run)))]
+    encoder: ContextualEncoder = resolve(opener)(run, device)
     return encoder
+
+
+def causal_run(run: Path) -> Path | None:
+    """Return the run of a path with ``:causal`` behind it; None for others."""
+    if run.exists() or not run.name.endswith(CAUSAL):
+        return None
+    return run.with_name(run.name.removesuffix(CAUSAL))
 
 
 def encoder_run(run: Path) -> Path:

@@ -146,6 +146,7 @@ class MaskedPieceEncoder(PieceScorer, JoinableEncoder, MaskFiller):
         before, after, *more = _around_masks(text)
         if more:
             raise SettingError(f"{text!r} has {len(more) + 1} masks; leave one for `targets`")
+        words = [word.strip() for word in words]
         parts = [[self.words(part) for part in (before, word, after)] for word in words]
         for word, (_, inside, _) in zip(words, parts, strict=True):
             if len(inside) != 1:
@@ -155,6 +156,10 @@ class MaskedPieceEncoder(PieceScorer, JoinableEncoder, MaskFiller):
                 raise SettingError(
                     f"`targets`: {word!r} has characters that no piece has; leave it out"
                 )
+        alike: dict[str, str] = {}
+        for word, (_, [read], _) in zip(words, parts, strict=True):
+            if (other := alike.setdefault(read, word)) is not word:
+                raise SettingError(f"`targets`: {other!r} and {word!r} are one word; leave one")
         scores = self.score_words([joined_parts(of, [""] * 3) for of in parts])
         logs = np.array([of[len(parts[0][0])] for of in scores])
         shares = np.exp(logs - np.logaddexp.reduce(logs))

@@ -15,7 +15,7 @@ from firth.pretrain.data.text import open_text
 from firth.pretrain.model.weights import WEIGHTS, read_model
 from firth.pretrain.training.autotune import TUNED_FILE, read_tuned
 from firth.pretrain.training.evaluation import evaluate
-from firth.pretrain.training.prepare import held_out_batches
+from firth.pretrain.training.prepare import both_readings
 from firth.pretrain.training.warm_start import ORIGIN
 
 if TYPE_CHECKING:
@@ -46,11 +46,9 @@ def measure_forgetting(
             open_text(text, config).held_out, pieces, config.sequence_length, device,
             clusters=True, tree=config.reads_trees,
         )  # fmt: skip
-        batches = held_out_batches(
-            rows, pieces, tuned.micro_batch, config.objective_kind, config.objective_keys
-        )
-        losses[name] = {
-            when: evaluate(model, batches, tuned.step_settings.dtype).held_out.to_line()
-            for when, model in models.items()
-        }
+        for reading, batches in both_readings(rows, pieces, tuned.micro_batch, config).items():
+            losses[name + reading] = {
+                when: evaluate(model, batches, tuned.step_settings.dtype).held_out.to_line()
+                for when, model in models.items()
+            }
     return losses

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _NEW_COUNT, _NEW_LENGTH, _MOST_NEW = 20, 3, 1_000
 _UNKNOWN = 0.01  # a greater share of words without pieces is worth a note
 _OF_MODEL = ("preset", "mixer", "positions", "attention", "norm", "objective", "pieces")
-_INHERITED = (*_OF_MODEL, "sequence_length", "boundary")
+_OF_TEXT = ("sequence_length", "boundary", "mask_rate", "masking", "dropout")
+_INHERITED = (*_OF_MODEL, *_OF_TEXT)
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ def continued(config: MlmConfig, given: Collection[str] = ()) -> MlmConfig:
             f"`sequence_length={config.sequence_length}`: {path} has learned positions of "
             f"`sequence_length={origin['sequence_length']}`; pass fewer"
         )
+    if config.shape(n_pieces=1).sentinels and config.sequence_length != origin["sequence_length"]:
+        raise SettingError(
+            f"`sequence_length={config.sequence_length}`: {path} has the sentinels of "
+            f"`sequence_length={origin['sequence_length']}`; leave it out"
+        )
     return config
 
 
@@ -129,7 +135,9 @@ def write_origin(path: Path, config: MlmConfig, pieces: Pieces) -> None:
         old = weights[name]
         rows = old.reshape(len(old), -1).numpy()[ids]  # float32 (n, D), or (n, 1) of the bias
         new = torch.from_numpy(means_of_pieces(rows, offsets))
-        weights[name] = torch.cat([old, new.view(-1, *old.shape[1:])])
+        # biases of sentinels stay behind those of all pieces
+        known, rest = old[: len(origin.pieces)], old[len(origin.pieces) :]
+        weights[name] = torch.cat([known, new.view(-1, *old.shape[1:]), rest])
     if "position_table.weight" in weights:
         weights["position_table.weight"] = weights["position_table.weight"][
             : config.sequence_length

@@ -23,6 +23,8 @@ from firth.pretrain.training.evaluation import HeldOut, unigram_score
 from firth.pretrain.training.schedule import Budget, make_budget
 from firth.pretrain.training.warm_start import write_first_vectors
 
+READ_CAUSALLY = "_read_causally"
+
 
 @dataclass(frozen=True)
 class TrainingData:
@@ -93,25 +95,32 @@ def make_first_vectors(run: Path, text: TextSplits, data: TrainingData, threads:
 
 def make_held_out(data: TrainingData, micro_batch: int) -> HeldOut:
     """Choose targets in the held-out text, and score the baseline on them."""
-    kind, keys = data.config.objective_kind, data.config.objective_keys
-    held_out = _make_held_out(data, micro_batch, kind, keys)
-    if not kind.mixed:
+    readings = both_readings(data.held_out, data.pieces, micro_batch, data.config)
+    held_out = _held_out(data, readings[""], data.config.objective_kind)
+    if READ_CAUSALLY not in readings:
         return held_out
-    causal = _make_held_out(data, micro_batch, OBJECTIVES[CAUSAL])
-    batches = [replace(batch, causal=True) for batch in causal.batches]
-    return replace(held_out, causal=replace(causal, batches=batches))
+    return replace(held_out, causal=_held_out(data, readings[READ_CAUSALLY], OBJECTIVES[CAUSAL]))
 
 
-def _make_held_out(
-    data: TrainingData, micro_batch: int, kind: ObjectiveKind, keys: dict[str, Any] | None = None
-) -> HeldOut:
-    """Choose targets by one objective, and score the baseline on them."""
-    batches = held_out_batches(data.held_out, data.pieces, micro_batch, kind, keys)
+def _held_out(data: TrainingData, batches: list[Batch], kind: ObjectiveKind) -> HeldOut:
+    """Score the baseline on held-out targets of an objective."""
     characters = None
     if kind.load().per_character:
         names = data.pieces.names
         characters = torch.tensor(piece_characters(names), device=data.train.device)
     return HeldOut(batches, unigram_score(data.counts, batches), characters)
+
+
+def both_readings(
+    rows: PackedRows, pieces: Pieces, micro_batch: int, config: MlmConfig
+) -> dict[str, list[Batch]]:
+    """Choose held-out targets by the objective and, if it reads both ways, also causally."""
+    kind, keys = config.objective_kind, config.objective_keys
+    readings = {"": held_out_batches(rows, pieces, micro_batch, kind, keys)}
+    if kind.mixed:
+        batches = held_out_batches(rows, pieces, micro_batch, OBJECTIVES[CAUSAL])
+        readings[READ_CAUSALLY] = [replace(batch, causal=True) for batch in batches]
+    return readings
 
 
 def held_out_batches(

@@ -85,8 +85,8 @@ def test_heads_along_edges_are_some_or_all():
         ({"objective": "causal", "masking": "word"},
          "`masking=word`: nothing is masked with `objective=causal`; leave it out"),
         ({"objective": "mask"}, "`objective=mask`: choose from masked, causal, mixed"),
-        ({"objective": "masked:"}, "after masked and a colon, '' is none of its keys: it has none"),
-        ({"objective": "causal:span=3"}, "'span=3' is none of its keys: it has none"),
+        ({"objective": "masked:"}, "got '' after masked and a colon, expected nothing"),
+        ({"objective": "causal:span=3"}, "got 'span=3' after causal and a colon, expected nothing"),
         ({"objective": "causal", "mask_rate": "0.2"}, "`mask_rate=0.2`: nothing is masked with"),
         # scores and positions
         ({**KEY_VALUE, "preset": "4/12/4", "positions": "none"}, "halves each head, and a width"),

@@ -21,12 +21,19 @@ from firth.embed.compare.scoring.notes import chosen_defaults
 from firth.embed.compare.scoring.results import Comparison
 from firth.embed.compare.scoring.seed_groups import first_of_seeds, seed_groups
 from firth.embed.compare.task import Task
-from firth.embed.contextual.encoders import POOLED, encoder_run, open_encoder, vectors_method
+from firth.embed.contextual.encoders import (
+    CAUSAL,
+    POOLED,
+    causal_run,
+    encoder_run,
+    open_encoder,
+    vectors_method,
+)
 from firth.embed.contextual.pooling import MASKING
 from firth.embed.formats.huggingface import is_huggingface, model_checksums, model_type
 from firth.embed.formats.vector_files import load_vectors
-from firth.embed.protocols import ContextualEncoder, StaticVectors
-from firth.embed.registry import CAUSAL_ENCODER, Chosen, resolve
+from firth.embed.protocols import StaticVectors
+from firth.embed.registry import Chosen
 from firth.embed.runs.run import Run
 from firth.embed.vectors.change_table import CHANGE
 from firth.embed.vectors.context_vectors import with_contexts
@@ -43,7 +50,6 @@ _CONTROLS = {
     _START: "words of a masked LM without context",
     "untrained": "words of a masked LM before its training",
 }
-CAUSAL = ":causal"  # behind the path of a run that was trained both ways, to read it so
 _SUMMED = " w+c"  # suffix of the names of runs whose context vectors were added
 
 
@@ -66,7 +72,11 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
     named = _named(runs)
     if not named:
         raise SettingError("no run to compare; pass at least one")
-    causal = {name: path for name, run in named.items() if (path := _causal_run(run))}
+    causal = {
+        name: path
+        for name, run in named.items()
+        if not isinstance(run, WordVectors) and (path := causal_run(run))
+    }
     rest = {name: run for name, run in named.items() if name not in causal}
     plain = {name: Path(run) for name, run in rest.items() if not _in_memory(run)}
     paths = plain | causal
@@ -195,19 +205,6 @@ def _describe_training(run: Run) -> dict[str, Any]:
     return about | ({"text": text} if isinstance(text, dict) else {})
 
 
-def _causal_run(run: Path | WordVectors) -> Path | None:
-    """Return the run of a path with ``:causal`` behind it; None for others."""
-    if isinstance(run, WordVectors) or run.exists() or not run.name.endswith(CAUSAL):
-        return None
-    return run.with_name(run.name.removesuffix(CAUSAL))
-
-
-def _open_causal(run: Path) -> ContextualEncoder:
-    """Open the encoder of a run to read it from left to right."""
-    encoder: ContextualEncoder = resolve(CAUSAL_ENCODER)(run)
-    return encoder
-
-
 def _with_encoder(
     path: Path | None, vectors: WordVectors, *, causal: bool = False
 ) -> StaticVectors:
@@ -225,7 +222,7 @@ def _with_encoder(
     masked = pooling.get("source") in MASKING
     return WithEncoder(
         vectors,
-        partial(_open_causal if causal else open_encoder, run),
+        partial(open_encoder, run.with_name(run.name + CAUSAL) if causal else run),
         layers=None if masked else layers,
         masked_layers=layers if masked else None,
     )

@@ -93,6 +93,33 @@ def test_a_training_goes_on_from_the_weights_of_a_run(run, corpus, other, tmp_pa
     assert measured["corpus"][0] > measured["earlier_corpus"][0]
 
 
+def test_new_biases_stand_before_those_of_sentinels(corpus, tmp_path):
+    base = make_mlm_run(
+        corpus, MlmConfig(**SMALL, objective="denoise"), tmp_path / "base", temporary=True
+    )
+    new = corpus_of(tmp_path, [*chains(100), *["wdoor wrodo word1"] * 12] * 2, name="new")
+    more = make_mlm_run(new, going_on(base, learning_rate=1e-9), tmp_path / "more", temporary=True)
+
+    old_pieces, pieces = (open_pieces(path / "tokenizer.json") for path in (base, more))
+    old, new = (load_file(path / "model.safetensors")["core.bias"] for path in (base, more))
+    n, added = len(old_pieces), len(pieces) - len(old_pieces)
+    assert added == 2
+    np.testing.assert_allclose(new[:n], old[:n], atol=1e-6)
+    np.testing.assert_allclose(new[n + added :], old[n:], atol=1e-6)  # of sentinels
+    with pytest.raises(SettingError, match="has the sentinels of `sequence_length="):
+        going_on(base, sequence_length=SMALL["sequence_length"] - 2)
+
+
+def test_a_mixed_run_is_measured_in_both_readings(corpus, other, tmp_path):
+    config = MlmConfig(**SMALL, objective="mixed", mask_rate="0.3")
+    base = make_mlm_run(corpus, config, tmp_path / "base", temporary=True)
+    config = going_on(base)
+    assert config.mask_rate == "0.3"
+    more = make_mlm_run(other, config, tmp_path / "more", temporary=True)
+    readings = ["corpus", "corpus_read_causally"]
+    assert list(losses(more)) == [*readings, *(f"earlier_{reading}" for reading in readings)]
+
+
 def test_frequent_new_words_get_the_mean_of_their_pieces(run, tmp_path):
     lines = [*chains(100), *["wdoor wrodo word1"] * 12] * 2
     corpus = corpus_of(tmp_path, [*lines, *["wdoor1 word2"] * 9], name="new", held_out=0.02)
