@@ -22,30 +22,28 @@ _DECAY, _NORM = 0.01, 1.0  # weight decay; largest norm of gradients
 def fine_tune(
     encoder: ContextualEncoder,
     sentences: Sequence[Sequence[str]],
-    owners: np.ndarray,
+    lengths: Sequence[int],
     labels: np.ndarray,
-    learning: np.ndarray,
     *,
     n_labels: int,
     epochs: int | None,
     seed: int,
 ) -> np.ndarray:
-    """Train an encoder on some items; return the scores of labels of all, float32 (n_items, L).
+    """Train an encoder on labeled items; return the scores of labels of all, float32 (n_items, L).
 
     An item is a sentence, or some words of one: the mean of its pieces in the last layer goes
     through a linear layer. Deterministic by the seed on a CPU with the same number of threads.
     """
-    # owners: int64 (n_words,), the item of each word; labels: int64, learning: bool (n_items,)
+    # lengths: words of each item; labels: int64 (n_items,), -1 if it is not learned from
     if not isinstance(encoder, PieceEncoder) or needs_trees(encoder):
-        raise SettingError(
-            "the encoder needs dependency trees; pass a run without `attention=tree`"
-        )
+        raise SettingError("the encoder needs trees; pass a run without `attention=tree`")
     text = PiecedText.split(encoder.pieces, sentences)
+    owners = np.repeat(np.arange(len(labels)), lengths)
     if text.groups is not None:  # words that share pieces are of the item of the first
         owners = owners[np.unique(text.groups, return_index=True)[1]]
     items = np.repeat(owners, np.diff(text.words))  # int64 (P,): of each piece
     windows = text.windows(encoder.max_pieces)
-    chosen = np.flatnonzero(learning[items[windows.kept_starts]])
+    chosen = np.flatnonzero(labels[items[windows.kept_starts]] >= 0)
     model, top = encoder.model, [encoder.n_layers]
     with torch.random.fork_rng():
         torch.manual_seed(seed % 2**63)  # of dropout
@@ -59,12 +57,11 @@ def fine_tune(
             shuffled = windows.take(orders.permutation(chosen))
             batches = [shuffled.take(each) for each in shuffled.batches(_SLOTS)]
             plan += [batches[number] for number in orders.permutation(len(batches))]
-        rates = [_RATE / encoder.dim, _HEAD_RATE]
-        groups = [model.parameters(), head.parameters()]
+        parameters = [*model.parameters(), *head.parameters()]
         optimizer = torch.optim.AdamW(
-            [{"params": part, "lr": rate} for part, rate in zip(groups, rates, strict=True)],
-            weight_decay=_DECAY,
-        )
+            [{"params": model.parameters()}, {"params": head.parameters(), "lr": _HEAD_RATE}],
+            lr=_RATE / encoder.dim, weight_decay=_DECAY,
+        )  # fmt: skip
         warm = max(1, int(_WARMUP * len(plan)))
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda n: min((n + 1) / warm, (len(plan) - n) / max(1, len(plan) - warm))
@@ -80,7 +77,7 @@ def fine_tune(
                 loss = nn.functional.cross_entropy(head(means), targets)
                 optimizer.zero_grad()
                 loss.backward()
-                nn.utils.clip_grad_norm_([*model.parameters(), *head.parameters()], _NORM)
+                nn.utils.clip_grad_norm_(parameters, _NORM)
                 optimizer.step()
                 schedule.step()
                 show(step, len(plan), f"loss {loss.item():.3f}")

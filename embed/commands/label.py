@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,30 +13,15 @@ from firth.corpora.common.options import click_options
 from firth.embed.label.config import LabelConfig
 
 if TYPE_CHECKING:
-    from firth.embed.label.api import LabeledText, LabelScore, PredictedLabel
-
-_SUFFIXES = (".tsv", ".jsonl", ".conllu")
-_COLUMNS = ("text", "label", "probability", "second", "second_probability", "note", "sentence")
+    from firth.embed.label.api import LabeledText, LabelScore
 
 
 @click.command("label", cls=Command)
 @click.argument("run", type=PATH)
-@option(
-    "--train",
-    required=True,
-    metavar="[KIND=]FILE[,DEV]",
-    help="Labeled sentences, tagged tokens, or words with labels, as compare takes them.",
-)
-@option(
-    "--apply", "text", required=True, metavar="TEXT", help="A file, - or a corpus to be labeled."
-)
+@option("--train", required=True, metavar="[KIND=]FILE", help="Labeled sentences, tokens or words.")
+@option("--apply", "text", required=True, metavar="TEXT", help="Lines to label: a file, or -.")
 @click_options(LabelConfig)
-@option(
-    "--out",
-    type=PATH,
-    help="A .tsv, .jsonl or, of tokens, .conllu to write instead of printing.",
-    group=OUTPUT,
-)
+@option("--out", type=PATH, help="A .tsv or .jsonl to write instead of printing.", group=OUTPUT)
 @option("--force", is_flag=True, help="Overwrite the file at --out.", group=OUTPUT)
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 def command(
@@ -46,15 +30,14 @@ def command(
     """Label new sentences, tokens or words as a labeled file is.
 
     The probe of compare is trained on FILE, which takes seconds or minutes, and
-    applied to TEXT: lines for sentences; CoNLL-U, a token a line with blank lines,
-    or a sentence a line for tokens; words. Printed as lines with tabs: the label,
-    its probability, and the second-likeliest. Accuracy and calibration, measured
-    on held-out parts of FILE, are reported.
+    applied to TEXT: a sentence a line, or CoNLL-U for tokens; or a word a line.
+    Printed as lines with tabs: the label and its probability. Accuracy and
+    calibration, measured on held-out parts of FILE, are reported.
 
     \b
     Example:
         firth label out/svd --train sst2.train --apply reviews.txt > labels.tsv
-        firth label out/mlm --train en_ewt-ud-train.conllu --apply text.txt --out text.conllu
+        firth label out/mlm --train en_ewt-ud-train.conllu --apply text.txt --out tags.jsonl
         firth label out/mlm --train sst2.train --apply - --fine-tune < reviews.txt
     """
     from firth.corpora.artifacts.atomic import atomic_output, refuse_overwrite
@@ -62,43 +45,42 @@ def command(
     from firth.corpora.common.errors import SettingError
     from firth.corpora.common.options import take
     from firth.corpora.common.reporting import note
-    from firth.embed.label.api import TOKENS, kind_of, label_text
+    from firth.embed.label.api import label_text
 
     if out is not None:
         refuse_overwrite(out, force)
-        if out.suffix not in _SUFFIXES:
-            raise SettingError(f"`out={out}`: must end in {', '.join(_SUFFIXES)}")
-        if out.suffix == ".conllu" and kind_of(train)[0] != TOKENS:
-            raise SettingError(f"`out={out}`: is for tokens; pass a .tsv or .jsonl")
-    found = label_text(run, train, text, take(LabelConfig, options))
+        if out.suffix not in (".tsv", ".jsonl"):
+            raise SettingError(f"`out={out}`: must end in .tsv or .jsonl")
+    labeled = label_text(run, train, text, take(LabelConfig, options))
+    if out is not None and out.suffix == ".jsonl":
+        lines = [json.dumps(vars(row), ensure_ascii=False) for row in labeled.rows]
+    else:
+        rows = [vars(labeled.rows[0]), *(vars(row).values() for row in labeled.rows)]
+        lines = ["\t".join(str(cell).replace("\t", " ") for cell in row) for row in rows]
     if out is not None:
         with atomic_output(out, force) as partial:
-            lines = {".tsv": _tsv, ".jsonl": _jsonl, ".conllu": _conllu}[out.suffix](found.rows)
             partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        note(f"{out}: {len(found.rows):,} labels")
+        note(f"{out}: {len(labeled.rows):,} labels")
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(labeled))
     elif out is None:
-        for line in _tsv(found.rows):
-            click.echo(line)
-    for line in _summary(found):
+        click.echo("\n".join(lines))
+    for line in _summary(labeled):
         note(line)
 
 
-def _summary(found: "LabeledText") -> Iterable[str]:
+def _summary(labeled: "LabeledText") -> Iterable[str]:
     """Yield what is known of the quality of the labels."""
-    yield f"{len(found.labels)} labels; cross-validation: {_scored(found.held_out)}"
-    if found.held_out.low <= found.held_out.majority:
+    yield f"cross-validation: {_scored(labeled.held_out)}"
+    if labeled.held_out.low <= labeled.held_out.majority:
         yield "the probe is not surely better than always giving the most frequent label"
-    if found.tuned and found.probe and found.difference:
-        yield f"fine-tuned, on held-out items: {_scored(found.tuned)}"
-        yield f"the probe on the same: {_scored(found.probe)}"
-        d = found.difference
+    if labeled.tuned and labeled.probe and labeled.difference:
+        yield f"fine-tuned, on held-out items: {_scored(labeled.tuned)}"
+        yield f"the probe on the same: {_scored(labeled.probe)}"
+        d = labeled.difference
         yield f"difference {d.difference:+.3f} [{d.low:+.3f} {d.high:+.3f}], p {d.p:.2g}"
-    if found.right is not None:
-        yield f"the text has labels itself: {found.right:.4f} of them are predicted"
-    if found.unknown:
-        yield f"{found.unknown:,} of {len(found.rows):,} are unknown to the run, as their note says"
+    if unknown := sum(bool(row.note) for row in labeled.rows):
+        yield f"{unknown:,} of {len(labeled.rows):,} are unknown to the run, as their note says"
 
 
 def _scored(score: "LabelScore") -> str:
@@ -108,34 +90,3 @@ def _scored(score: "LabelScore") -> str:
         f"most frequent label {score.majority:.3f}; calibration error {score.error_before:.3f}, "
         f"{score.error_after:.3f} at temperature {score.temperature:.2f}"
     )
-
-
-def _cells(row: "PredictedLabel") -> dict[str, Any]:
-    """Return what is printed of a row by column."""
-    cells = {name: getattr(row, name) for name in _COLUMNS}
-    rounded = {name: round(cells[name], 4) for name in ("probability", "second_probability")}
-    return {name: cell for name, cell in (cells | rounded).items() if cell is not None}
-
-
-def _tsv(rows: "list[PredictedLabel]") -> Iterable[str]:
-    """Yield a header, and a line for each row."""
-    yield "\t".join(_cells(rows[0]))
-    for row in rows:
-        yield "\t".join(str(cell).replace("\t", " ") for cell in _cells(row).values())
-
-
-def _jsonl(rows: "list[PredictedLabel]") -> Iterable[str]:
-    """Yield an object for each row."""
-    for row in rows:
-        yield json.dumps(_cells(row), ensure_ascii=False)
-
-
-def _conllu(rows: "list[PredictedLabel]") -> Iterable[str]:
-    """Yield sentences of CoNLL-U with the labels as UPOS and their probabilities in MISC."""
-    for number, sentence in groupby(rows, key=lambda row: row.sentence):
-        if number != 1:
-            yield ""
-        for place, row in enumerate(sentence, 1):
-            misc = f"Probability={row.probability:.4f}"
-            yield "\t".join([str(place), row.text, "_", row.label, *"_____", misc])
-    yield ""

@@ -7,7 +7,7 @@ import pytest
 
 from firth.embed.contextual.encoders import open_encoder
 from firth.pretrain.fine_tune import fine_tune
-from tests.calls import output
+from tests.calls import command, output
 from tests.pretrain.small_run import small_run
 
 WORDS = ["saw", "king", "river", "old", "axe"]
@@ -29,10 +29,9 @@ def labeled():
 
 def tuned(run, labeled, **options):
     sentences, labels = labeled
-    owners = np.repeat(np.arange(len(sentences)), len(WORDS))
-    learning = np.arange(len(sentences)) < 240
+    known = np.where(np.arange(len(sentences)) < 240, labels, -1)
     chosen = {"n_labels": 2, "epochs": 12, "seed": 1, **options}
-    return fine_tune(open_encoder(run), sentences, owners, labels, learning, **chosen)
+    return fine_tune(open_encoder(run), sentences, [len(WORDS)] * len(sentences), known, **chosen)
 
 
 def test_it_learns_order_and_gives_the_same_bytes(run, labeled):
@@ -48,11 +47,8 @@ def test_tokens_have_scores_of_their_own(run, labeled):
     sentences, _ = labeled
     words = [word for sentence in sentences for word in sentence]
     labels = np.array([WORDS.index(word) for word in words])
-    everything = np.ones(len(words), bool)
     options = {"n_labels": 5, "epochs": 4, "seed": 1}
-    scores = fine_tune(
-        open_encoder(run), sentences, np.arange(len(words)), labels, everything, **options
-    )
+    scores = fine_tune(open_encoder(run), sentences, [1] * len(words), labels, **options)
     assert (scores.argmax(axis=1) == labels).mean() > 0.9
 
 
@@ -70,3 +66,11 @@ def test_the_command_compares_it_with_the_probe(run, labeled, tmp_path):
     )
     assert 0 < found["difference"]["p"] <= 1
     assert found["rows"][0]["label"] in {"a", "b"}
+
+
+def test_words_of_a_list_are_refused(run, tmp_path):
+    words = tmp_path / "words.tsv"
+    lines = [f"{word}\t{'ab'[number % 2]}" for number, word in enumerate(WORDS)]
+    words.write_text("\n".join(["word\tlabel", *lines]))
+    done = command("label", run, "--train", words, "--apply", words, "--fine-tune")
+    assert "--fine-tune takes labeled sentences or tokens, not a list of words" in done.stderr
