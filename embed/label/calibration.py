@@ -15,18 +15,13 @@ def probabilities(scores: np.ndarray, temperature: float = 1.0) -> np.ndarray:
 
 
 def fit_temperature(scores: np.ndarray, gold: np.ndarray) -> float:
-    """Return the temperature at which gold labels are likeliest; -1 and impossible ones aside."""
+    """Return the temperature at which gold labels are likeliest."""
     # scores: float (n, L); gold: int64 (n,)
     from scipy.optimize import minimize_scalar
 
-    chosen = (gold >= 0) & np.isfinite(scores[np.arange(len(gold)), gold])
-    if not chosen.any():
-        return 1.0
-    scores, places = scores[chosen], (np.arange(chosen.sum()), gold[chosen])
-
     def loss(logarithm: float) -> float:
-        likely = probabilities(scores, float(np.exp(logarithm)))[places]
-        return float(-np.log(np.maximum(likely, np.finfo(float).tiny)).mean())
+        likely = probabilities(scores, float(np.exp(logarithm)))[np.arange(len(gold)), gold]
+        return float(-np.log(np.maximum(likely, 1e-300)).mean())
 
     return float(np.exp(minimize_scalar(loss, bounds=(-_WIDEST, _WIDEST), method="bounded").x))
 
@@ -34,19 +29,15 @@ def fit_temperature(scores: np.ndarray, gold: np.ndarray) -> float:
 def fold_probabilities(scores: np.ndarray, gold: np.ndarray, folds: np.ndarray) -> np.ndarray:
     """Return the probabilities of each fold at the temperature that fits the others."""
     # scores: float (n, L); gold, folds: int64 (n,)
-    found = np.empty(scores.shape)
+    likely = np.empty(scores.shape)
     for fold in np.unique(folds):
         out = folds == fold
-        found[out] = probabilities(scores[out], fit_temperature(scores[~out], gold[~out]))
-    return found
+        likely[out] = probabilities(scores[out], fit_temperature(scores[~out], gold[~out]))
+    return likely
 
 
 def calibration_error(likely: np.ndarray, gold: np.ndarray) -> float:
-    """Return the expected calibration error: mean gap of accuracy and probability, by bins of it.
-
-    >>> calibration_error(np.array([[0.7, 0.3], [0.69, 0.31]]), np.array([0, 1])).__round__(3)
-    0.195
-    """
+    """Return the expected calibration error: the gap of accuracy and probability, by its bins."""
     # likely: float64 (n, L); gold: int64 (n,)
     top = likely.max(axis=1)
     bins = np.minimum((top * _BINS).astype(np.int64), _BINS - 1)
