@@ -14,10 +14,9 @@ from firth.embed.compare.datasets.parts import DEV, TEST, Parts, set_name
 from firth.embed.compare.tasks.sentences.items import SentenceSet
 
 
-def read_folds(path: Path, config: CompareConfig, dev: Path | None = None) -> list[SentenceSet]:
+def read_folds(path: Path, config: CompareConfig) -> list[SentenceSet]:
     """Read a file and divide it into folds; each is the test part once, the others train."""
-    paths = [path] if dev is None else [path, dev]
-    every, labeled_dev = read_training_parts(paths, fine=config.fine_labels, groups=config.groups)
+    every, _ = read_training_parts([path], fine=config.fine_labels, groups=config.groups)
     n_folds = fold_count(path, every.groups or every.texts, config.groups, config.folds)
     n_different = len(set(every.texts))
     if n_different < 2 * n_folds:
@@ -25,7 +24,7 @@ def read_folds(path: Path, config: CompareConfig, dev: Path | None = None) -> li
             f"{path}: contains {n_different:,} different sentences, too few for "
             f"{n_folds} folds; pass TRAIN,TEST, or fewer folds in Python"
         )
-    parts = Parts(set_name(path), every, LabeledSentences((), ()), labeled_dev)
+    parts = Parts(set_name(path), every, LabeledSentences((), ()), None)
     numbers = fold_numbers(every, n_folds, config.seed)
     folds = [SentenceSet(parts, config.seed, numbers == fold) for fold in range(n_folds)]
     if any(len(fold.classes) < 2 or not len(fold.places(DEV)) for fold in folds):
