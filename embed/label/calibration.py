@@ -4,6 +4,7 @@ import numpy as np
 
 _BINS = 15
 _WIDEST = 4.0  # of the logarithm of a temperature
+_SPREAD = 0.5  # its standard deviation before an item is seen, so that few items say little
 
 
 def probabilities(scores: np.ndarray, temperature: float = 1.0) -> np.ndarray:
@@ -15,13 +16,14 @@ def probabilities(scores: np.ndarray, temperature: float = 1.0) -> np.ndarray:
 
 
 def fit_temperature(scores: np.ndarray, gold: np.ndarray) -> float:
-    """Return the temperature at which gold labels are likeliest."""
+    """Return the likeliest temperature given gold labels, which is near 1 if they are few."""
     # scores: float (n, L); gold: int64 (n,)
     from scipy.optimize import minimize_scalar
 
     def loss(logarithm: float) -> float:
         likely = probabilities(scores, float(np.exp(logarithm)))[np.arange(len(gold)), gold]
-        return float(-np.log(np.maximum(likely, 1e-300)).mean())
+        prior = (logarithm / _SPREAD) ** 2 / 2
+        return prior - float(np.log(np.maximum(likely, 1e-300)).sum())
 
     return float(np.exp(minimize_scalar(loss, bounds=(-_WIDEST, _WIDEST), method="bounded").x))
 

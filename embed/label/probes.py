@@ -34,7 +34,7 @@ from firth.embed.compare.tasks.tagging.inputs import N_FLAGS, sentences_of
 from firth.embed.compare.tasks.tagging.items import TaggingSet
 from firth.embed.compare.tasks.tagging.task import TaggingTask
 from firth.embed.contextual.encoded_text import text_lines
-from firth.embed.protocols import StaticVectors
+from firth.embed.protocols import ContextualEncoder, StaticVectors
 
 Source = str | os.PathLike[str] | Sequence[str]  # a file, ``-``, or lines
 NEW = 3  # the role of new items beside TRAIN, DEV and TEST, which is the first fold
@@ -69,7 +69,7 @@ def probe_sentences(
         words_looked_up(vectors, text) if encoder is None else words_read(encoder, text)
         for text in whole.texts
     ]
-    known = np.array([len(sentence) > 0 for sentence in words])
+    known = np.zeros(0) if encoder is None else _covered(encoder, words)
     by_layer = []
     for layer in steps(list(input_sources(encoder, static_too=False).values())):
         if encoder is None or layer is None:
@@ -97,6 +97,13 @@ def probe_sentences(
     )  # fmt: skip
 
 
+def _covered(encoder: ContextualEncoder, items: Sequence[Sequence[str]]) -> np.ndarray:
+    """Return which items, of several words each, have a word that is not [UNK], bool (n,)."""
+    covered = encoder.covers([word for item in items for word in item])
+    of_item = np.repeat(np.arange(len(items)), [*map(len, items)])
+    return np.bincount(of_item, covered, minlength=len(items)) > 0
+
+
 def probe_tokens(
     vectors: StaticVectors, path: Path, source: Source, config: CompareConfig
 ) -> Probed:
@@ -122,11 +129,12 @@ def probe_tokens(
     roles = np.where(words.roles == TEST, NEW, words.roles)
     roles[learning[folds == 0]] = TEST
     cut = [[word] if encoder is None else encoder.words(word) for word in words.words]
+    known = ~best.inputs.zero if encoder is None else _covered(encoder, cut)
     read = sentences_of(words.words, cut, words.offsets, words.gaps)
     numbers = (words.sentences[asked] - train.n_sentences + 1).tolist()
     return Probed(
         words.parts.name, words.classes, scores, labels[learning], folds, units[:, None],
-        new.words, best.probe.score(rows[asked]), ~best.inputs.zero[asked], numbers,
+        new.words, best.probe.score(rows[asked]), known[asked], numbers,
         (read, [*map(len, cut)], labels, roles),
     )  # fmt: skip
 

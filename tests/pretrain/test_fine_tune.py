@@ -57,7 +57,7 @@ def test_the_command_compares_it_with_the_probe(run, labeled, tmp_path):
     (tmp_path / "train.txt").write_text("\n".join(lines))
     printed = output(
         "label", run, "--train", f"sentences={tmp_path / 'train.txt'}", "--apply", "-",
-        "--fine-tune", "--epochs", 1, "--json", input="saw old king\n",
+        "--fine-tune", "--epochs", 1, "--json", input="saw old king\n\u2603\n",
     )  # fmt: skip
     found = json.loads(printed)
     assert found["tuned"]["items"] == found["probe"]["items"] >= 7
@@ -66,6 +66,7 @@ def test_the_command_compares_it_with_the_probe(run, labeled, tmp_path):
     )
     assert 0 < found["difference"]["p"] <= 1
     assert found["rows"][0]["label"] in {"a", "b"}
+    assert [row["note"] for row in found["rows"]] == ["", "unknown"]
 
 
 def test_words_of_a_list_are_refused(run, tmp_path):

@@ -40,6 +40,12 @@ def test_the_temperature_of_logits_too_large_is_found_and_corrects_them(drawn):
     assert calibration_error(after, gold) < 0.04 < calibration_error(before, gold)
 
 
+def test_few_items_that_are_all_right_say_little_of_the_temperature():
+    scores = np.tile([[0.1, 0.0]], (20, 1))
+    assert 0.4 < fit_temperature(scores, np.zeros(20, np.int64)) < 1
+    assert 0.4 < fit_temperature(30 * scores, np.zeros(20, np.int64)) < 1.01
+
+
 def test_the_error_is_that_of_the_definition(drawn):
     likely = probabilities(*drawn[:1])
     assert calibration_error(likely, drawn[1]) == pytest.approx(naive_error(likely, drawn[1]))

@@ -22,7 +22,7 @@ def read_folds(path: Path, config: CompareConfig) -> list[SentenceSet]:
     if n_different < 2 * n_folds:
         raise SourceError(
             f"{path}: contains {n_different:,} different sentences, too few for "
-            f"{n_folds} folds; pass TRAIN,TEST, or fewer folds in Python"
+            f"{n_folds} folds; label {2 * n_folds} of them, or compare on TRAIN,TEST"
         )
     parts = Parts(set_name(path), every, LabeledSentences((), ()), None)
     numbers = fold_numbers(every, n_folds, config.seed)
