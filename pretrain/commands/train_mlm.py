@@ -148,11 +148,13 @@ def summary(run: Path) -> str:
         f"({last['unigram_accuracy']:.1%})"
     )
     if "causal_held_out_loss" in last:
-        error = last.get("causal_held_out_standard_error", math.nan)
-        causal = HeldOutLoss(last["causal_held_out_loss"], error, loss.n_units)
+        causal = HeldOutLoss.from_line(
+            {name.removeprefix("causal_"): last[name] for name in last if "causal_" in name}
+        )
         text += f"; causal held-out loss {causal}, accuracy {last['causal_held_out_accuracy']:.1%}"
     if bits := last.get("held_out_bits_per_character"):
-        error = last.get("held_out_bits_standard_error", math.nan)
+        error = last.get("held_out_bits_standard_error")  # None of one unit
+        error = math.nan if error is None else error
         text += f", {HeldOutLoss(bits, error, loss.n_units)} bits per character"
     for name, losses in Run.open(run).entries(CONTINUED).items():
         before, after = (HeldOutLoss.from_line(losses[when]) for when in ("before", "after"))
