@@ -36,6 +36,7 @@ FILES_READ = {
     "pairs.txt": "king queen\nsea ocean\n",
     "sentences.txt": "the king saw the sea\na ship came\n",
     "synonyms.txt": "sea ocean\nking queen\n",
+    "reviews.txt": "a dull film\na fine film\n",
     "ratings.tsv": "word\tvalence\n"
     + "".join(f"{word}\t{len(word)}\n" for word in dict.fromkeys(TEXT.split()) if word.isalpha()),
     "animals-and-verbs.tsv": "king\tpeople\nqueen\tpeople\nsea\tplaces\nocean\tplaces\n",

@@ -123,7 +123,7 @@ def test_a_raw_source_is_opened_once(tmp_path, monkeypatch):
     opened = []
     plain = build.open_or_build
     monkeypatch.setattr(
-        build, "open_or_build", lambda source: opened.append(source) or plain(source)
+        build, "open_or_build", lambda source, text: opened.append(source) or plain(source, text)
     )
     (tmp_path / "text.txt").write_text("the sea and the sun and the sand and the wind\n" * 20)
     train("train-svd", tmp_path / "text.txt", tmp_path / "run", "--seeds", 3, "--dim", 2)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.keywords import suggesting
 from firth.embed.protocols import SentenceScorer
 from firth.pretrain.inference.piece_encoder import PieceEncoder
 from firth.pretrain.inference.windows import Frame, PiecedText, WindowRows
@@ -14,6 +15,7 @@ from firth.pretrain.inference.windows import Frame, PiecedText, WindowRows
 _SCORED_SLOTS = 1 << 13
 
 
+@suggesting
 class PieceScorer(PieceEncoder, SentenceScorer):
     """An encoder that gives each piece of a sentence a probability."""
 

@@ -48,7 +48,7 @@ def inputs(server, tmp_path_factory) -> Path:
     with open(folder / "speeches.jsonl", "w", encoding="utf-8") as file:
         for n, line in enumerate(lines[:300]):
             file.write(json.dumps({"text": line, "party": "AB"[n % 2]}) + "\n")
-    keep = ["--keep", "party", "--out", folder / "speeches"]
+    keep = ["--keep", "party", "--keep-text", "--out", folder / "speeches"]
     assert server.run(["build-corpus", folder / "speeches.jsonl", *keep], folder).status == 0
     np.savetxt(folder / "matrix.txt", np.eye(8))
     (folder / "pairs.tsv").write_text(

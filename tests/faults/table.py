@@ -102,6 +102,17 @@ CALLS = {
         makes=("map.svg",),
     ),
     "predict": Call(words="{inputs}/run {inputs}/ratings.tsv", reads=("run", "ratings.tsv")),
+    "label": Call(
+        words="{inputs}/run --train sentences={inputs}/labels.txt --apply {inputs}/text.txt "
+        "--out {workdir}/labels.tsv",
+        reads=("run", "labels.txt", "text.txt"),
+        makes=("labels.tsv",),
+    ),
+    "passages": Call(
+        words="{inputs}/speeches --label party --length 5 --out {workdir}/passages.tsv",
+        reads=("speeches",),
+        makes=("passages.tsv",),
+    ),
     "why": Call(words="{inputs}/run word1 word2", reads=("run",)),
     "differ": Call(words="{inputs}/run {inputs}/mlm -k 2 --permutations 0", reads=("run", "mlm")),
     "align": Call(
