@@ -102,7 +102,7 @@ class SentencesTask(Task):
         """Number of sentences that are scored."""
         return len(self.places)
 
-    @property
+    @cached_property
     def own_baseline(self) -> str:
         """Burrows' Delta, if texts are long enough for it."""
         texts = self.folds[0].texts
@@ -213,9 +213,9 @@ class SentencesTask(Task):
             f"{source_note(pooled.source)}weight decay {pooled.means[pooled.source].decay:g} for "
             "means"
         )
-        for each in trained.values():
-            way = f"with a margin of {each.margin:g}" if each.margin else "for attention"
-            text += f", learning rate {each.rate:g} in {each.epochs} epochs {way}"
+        for probe in trained.values():
+            way = f"with a margin of {probe.margin:g}" if probe.margin else "for attention"
+            text += f", learning rate {probe.rate:g} in {probe.epochs} epochs {way}"
         encoder = encoder_of(vectors)
         if encoder is None:
             return static_note(vectors) + text
