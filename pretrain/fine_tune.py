@@ -55,7 +55,7 @@ def fine_tune(
         plan: list[PieceWindows] = []
         for _ in range(epochs or max(_EPOCHS, -(-_STEPS // n_batches))):
             shuffled = windows.take(orders.permutation(chosen))
-            batches = [shuffled.take(each) for each in shuffled.batches(_SLOTS)]
+            batches = [shuffled.take(numbers) for numbers in shuffled.batches(_SLOTS)]
             plan += [batches[number] for number in orders.permutation(len(batches))]
         parameters = [*model.parameters(), *head.parameters()]
         optimizer = torch.optim.AdamW(
@@ -71,9 +71,9 @@ def fine_tune(
             for step, batch in enumerate(plan, 1):
                 rows = batch.rows(encoder.frame, encoder._device)
                 states = encoder._states(rows, top)[rows.kept]
-                some, places = np.unique(items[batch.kept_pieces()], return_inverse=True)
-                targets = torch.from_numpy(labels[some]).to(states.device)
-                means = _means(states, torch.from_numpy(places).to(states.device), len(some))
+                learned, places = np.unique(items[batch.kept_pieces()], return_inverse=True)
+                targets = torch.from_numpy(labels[learned]).to(states.device)
+                means = _means(states, torch.from_numpy(places).to(states.device), len(learned))
                 loss = nn.functional.cross_entropy(head(means), targets)
                 optimizer.zero_grad()
                 loss.backward()

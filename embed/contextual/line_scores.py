@@ -119,14 +119,14 @@ def _score(
     scored = []
     for (context, text), (before, words), nats in zip(pairs, split, scores, strict=True):
         values = zip(nats[len(before) :].tolist(), encoder.covers(words).tolist(), strict=True)
-        found: list[WordScore] = []
+        line: list[WordScore] = []
         for (start, stop), (value, known) in zip(_spans(encoder, text, words), values, strict=True):
             bits = 0.0 - value / math.log(2)
-            if found and _continues(text, found[-1].stop, start):
-                last = found.pop()
+            if line and _continues(text, line[-1].stop, start):
+                last = line.pop()
                 start, bits, known = last.start, last.bits + bits, last.known and known
-            found.append(WordScore(text[start:stop], start, stop, bits, known))
-        scored.append(LineScore(text, context, found))
+            line.append(WordScore(text[start:stop], start, stop, bits, known))
+        scored.append(LineScore(text, context, line))
     return scored
 
 

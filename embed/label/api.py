@@ -169,11 +169,12 @@ def _fine_tuned(
         n_labels=len(probed.classes), epochs=config.epochs, seed=config.seed,
     )  # fmt: skip
     dev, test, new = (scores[roles == role] for role in (DEV, TEST, NEW))
-    own, first = fit_temperature(dev, labels[roles == DEV]), probed.folds == 0
-    tuned, a = _score(probed, first, test, probabilities(test, own), own, config.seed)
+    tuned_temperature, first = fit_temperature(dev, labels[roles == DEV]), probed.folds == 0
+    tuned_likely, answers = (probabilities(part, tuned_temperature) for part in (test, new))
+    tuned, a = _score(probed, first, test, tuned_likely, tuned_temperature, config.seed)
     probe, b = _score(probed, first, probed.scores[first], likely[first], temperature, config.seed)
     units = None if probed.units is None else probed.units[first]
-    return probabilities(new, own), (tuned, probe, paired(a, b, units))
+    return answers, (tuned, probe, paired(a, b, units))
 
 
 def _score(

@@ -38,10 +38,10 @@ class DecoderBlock(Block):
         self.cross = CrossAttention(dataclasses.replace(config, positions="none"), layer)
         self.cross_norm = norm(config)
 
-    def forward(self, x: Tensor, own: AttentionInputs, cross: AttentionInputs) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor, inputs: AttentionInputs, cross: AttentionInputs) -> Tensor:  # type: ignore[override]
         """Run the block."""
         # x: float (B, C, D); returns the same
-        x = self._added(x, self.mixer_norm, self.mixer, own)
+        x = self._added(x, self.mixer_norm, self.mixer, inputs)
         x = self._added(x, self.cross_norm, self.cross, cross)
         return self._added(x, self.feed_forward_norm, self.feed_forward)
 
@@ -76,13 +76,13 @@ class Decoder(nn.Module):
         # x: float32 (B, C, D); memory: float (B, T, D), of which segments are int64 (B, T), -1 for
         # padding; returns float (B, C, D)
         rotary = self.rotary(rows.positions) if self.rotary else None
-        own = build_attention_inputs(self.config, rows.segments, rotary)
-        mine = rows.segments[..., None]
-        allowed = (mine == segments[:, None]) | (mine < 0)  # padding needs a key, else it is NaN
+        inputs = build_attention_inputs(self.config, rows.segments, rotary)
+        slots = rows.segments[..., None]
+        allowed = (slots == segments[:, None]) | (slots < 0)  # padding needs a key, else it is NaN
         cross = AttentionInputs(rows.segments, allowed=allowed, memory=memory)
         x = self.dropout(self.embedding_norm(x))
         for block in self.blocks:
-            x = block(x, own, cross)
+            x = block(x, inputs, cross)
         final: Tensor = self.norm(x)
         return final
 
