@@ -14,10 +14,11 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from firth.pretrain.config import OBJECTIVES, MlmConfig
+from firth.pretrain.config import MlmConfig
 from firth.pretrain.mixers import MIXERS
 from firth.pretrain.model.attention import build_attention_inputs
 from firth.pretrain.model.layers import FeedForward
+from firth.pretrain.objectives import CAUSAL, MASKED
 from firth.pretrain.shape import EncoderConfig
 
 PLAIN = ("lstm", "gru", "conv", "conformer")
@@ -132,8 +133,8 @@ def lengths(preset: str, *, repeats: int, dtype: torch.dtype) -> dict[str, Any]:
 
     Every row is one segment. Processor time, in turns; the keys are objective, length and mixer.
     """
-    found: dict[str, Any] = {objective: {} for objective in OBJECTIVES}
-    for objective in OBJECTIVES:
+    found: dict[str, Any] = {objective: {} for objective in (MASKED, CAUSAL)}
+    for objective in (MASKED, CAUSAL):
         for length in LENGTHS:
             segments = torch.zeros(SLOTS // length, length, dtype=torch.long)
             candidates = {}

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import re
 import tomllib
 from collections import Counter
@@ -485,3 +486,15 @@ print("numpy" in sys.modules)
     done = run_python("-c", code, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.slow
+def test_what_the_benchmarks_import_exists():
+    names = set(map(module_name, FILES))
+    for path in (ROOT / "benchmarks").glob("*.py"):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("firth."):
+                module = importlib.import_module(str(node.module))
+                for name in (alias.name for alias in node.names):
+                    inside = hasattr(module, name) or f"{node.module}.{name}" in names
+                    assert inside, f"{path.name}:{node.lineno} imports {node.module}.{name}"
