@@ -16,15 +16,18 @@ class AttentionNetwork:
     """Attention weights of words, and label scores of the weighted mean, cosines with ``scale``.
 
     All starts at zero, which is mean pooling, but for label vectors of cosines, drawn by ``seed``.
+    With two ``levels``, the sentences of a text, weighted means of their words, are weighted, too.
     """
 
-    def __init__(self, table: Any, n_labels: int, scale: float | None, seed: int) -> None:
+    def __init__(
+        self, table: Any, n_labels: int, scale: float | None, seed: int, levels: int = 1
+    ) -> None:
         # table: float32 (R, D) or scipy.sparse CSR (R, D)
         import torch
 
         self._table, self.scale, dim = table, scale, table.shape[1]
         generator = torch.Generator().manual_seed(seed % 2**63)
-        self._attention, self._bias = torch.zeros(dim), torch.zeros(n_labels)
+        self._attention, self._bias = torch.zeros((levels, dim)), torch.zeros(n_labels)
         self._out = torch.zeros((dim, n_labels))
         if scale is not None:  # a zero vector has no cosine
             self._out.normal_(generator=generator).div_(dim**0.5)
@@ -38,7 +41,7 @@ class AttentionNetwork:
         import torch
 
         vectors = self._vectors(bags)
-        vectors.pool(_softmax(vectors.scores(self._attention), bags))
+        vectors.pool(self._shares(vectors, bags))
         if self.scale is None:
             return vectors.times(self._out) + self._bias
         units = torch.nn.functional.normalize(self._out, dim=0)
@@ -52,15 +55,12 @@ class AttentionNetwork:
         margin_loss(self.logits(bags), labels, margin).backward()
 
     def weights(self, bags: Bags) -> np.ndarray:
-        """Return the attention weight of each word; those of a sentence sum to 1."""
+        """Return the attention weight of each word, times that of its sentence with two levels."""
         # returns float32 (n_words,)
         import torch
 
         with torch.no_grad():
-            parts = [
-                _softmax(self._vectors(some).scores(self._attention), some).numpy()
-                for some in _blocks(bags)
-            ]
+            parts = [self._shares(self._vectors(some), some).numpy() for some in _blocks(bags)]
         return np.concatenate(parts)
 
     def probabilities(self, bags: Bags) -> np.ndarray:
@@ -83,6 +83,25 @@ class AttentionNetwork:
         other.parameters = [parameter.detach().clone() for parameter in self.parameters]
         other._attention, other._out, other._bias = other.parameters
         return other
+
+    def _shares(self, vectors: "_Dense | _Sparse", bags: Bags) -> Any:
+        """Return the share of each word in the pooled vector of its text."""
+        # returns torch.float32 (n_words,); those of a text sum to 1
+        import torch
+
+        of_words, *of_sentences = self._attention
+        texts, n_texts = _owners(bags), len(bags.lengths)
+        if not of_sentences:
+            return _softmax(vectors.scores(of_words), texts, n_texts)
+        assert bags.sentences is not None
+        begins = (np.diff(texts, prepend=-1) | np.diff(bags.sentences, prepend=-1)) != 0
+        sentences, n_sentences = np.cumsum(begins) - 1, int(begins.sum())
+        shares = _softmax(vectors.scores(of_words), sentences, n_sentences)
+        within = torch.from_numpy(sentences)
+        # the score of a weighted mean is the weighted mean of scores
+        products = shares * vectors.scores(of_sentences[0])
+        scores = torch.zeros(n_sentences).index_add(0, within, products)
+        return shares * _softmax(scores, texts[begins], n_texts)[within]
 
     def _vectors(self, bags: Bags) -> "_Dense | _Sparse":
         rows = self._table[bags.rows]
@@ -173,15 +192,15 @@ def margin_loss(logits: Any, labels: np.ndarray, margin: float) -> Any:
     return torch.nn.functional.cross_entropy(logits - margins, correct)
 
 
-def _softmax(scores: Any, bags: Bags) -> Any:
-    """Apply the softmax to the word scores of each sentence."""
+def _softmax(scores: Any, numbers: np.ndarray, n_owners: int) -> Any:
+    """Apply the softmax to the scores of each owner, whose number is beside each score."""
     import torch
 
-    owners, n_sentences = torch.from_numpy(_owners(bags)), len(bags.lengths)
-    most = torch.full((n_sentences,), -torch.inf)
+    owners = torch.from_numpy(numbers)
+    most = torch.full((n_owners,), -torch.inf)
     most = most.scatter_reduce(0, owners, scores.detach(), "amax")
     exponentials = (scores - most[owners]).exp()
-    return exponentials / torch.zeros(n_sentences).index_add(0, owners, exponentials)[owners]
+    return exponentials / torch.zeros(n_owners).index_add(0, owners, exponentials)[owners]
 
 
 def _owners(bags: Bags) -> np.ndarray:

@@ -2,11 +2,15 @@
 
 A word with the vector h_t has the weight a_t = exp(w · h_t) / Σ_u exp(w · h_u), and the sentence is
 Σ_t a_t h_t (Safari, India and Hernando 2020, "Self-attention encoding and pooling for speaker
-recognition", arXiv:2008.01077). The vectors are frozen; w and the label classifier are trained
-jointly, in one thread, so that a seed gives the same bytes on one machine.
+recognition", arXiv:2008.01077). With two levels each sentence s of a text is such a mean, and the
+text is Σ_s b_s s, where b_s = exp(v · s) / Σ_r exp(v · r), as in Yang et al. (2016, "Hierarchical
+attention networks for document classification") without their recurrent layers. The vectors are
+frozen; w, v and the label classifier are trained jointly, in one thread, so that a seed gives the
+same bytes on one machine.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,16 +60,19 @@ def train_attention(
     seed: int,
     *,
     margin: bool = False,
+    levels: int = 1,
 ) -> TrainedAttention:
     """Train attention pooling with a label classifier, by AdamW on batches of 64 sentences.
 
     A rate ends when two rounds do not improve on ``dev``. With ``margin``, the loss is the
     additive-margin softmax (Wang et al. 2018, eq. 6) over scaled cosines with one vector per label.
+    With two ``levels``, words are weighted in their sentences, and sentences in their texts.
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
+    network = partial(AttentionNetwork, table, n_labels, seed=seed, levels=levels)
     variants = MARGINS if margin else ((None, 0.0),)
     tried = (
-        _train(AttentionNetwork(table, n_labels, scale, seed), train, dev, rate, of_label, seed)
+        _train(network(scale=scale), train, dev, rate, of_label, seed)
         for scale, of_label in steps(variants)
         for rate in steps(RATES)
     )

@@ -35,6 +35,8 @@ class Bags:
     rows: np.ndarray  # int64 (n_words,): the row of each word, all sentences concatenated
     # int64 (n_sentences + 1,): sentence s is ``rows[offsets[s]:offsets[s + 1]]``, possibly empty
     offsets: np.ndarray
+    # int64 (n_words,): the sentence of each word within its text, ascending; None if unknown
+    sentences: np.ndarray | None = None
 
     @property
     def lengths(self) -> np.ndarray:
@@ -47,7 +49,9 @@ class Bags:
         lengths = self.lengths[sentences]
         offsets = offsets_of(lengths)
         inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        return Bags(self.rows[np.repeat(self.offsets[sentences], lengths) + inside], offsets)
+        at = np.repeat(self.offsets[sentences], lengths) + inside
+        within = None if self.sentences is None else self.sentences[at]
+        return Bags(self.rows[at], offsets, within)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from firth.embed.compare.probes.attention_pooling import LabeledBags, train_atte
 from firth.embed.compare.probes.examples import Bags
 from firth.embed.vectors.one_thread import ONE_THREAD
 
-BAGS = Bags(np.array([0, 1, 1, 3, 2]), np.array([0, 3, 3, 5]))  # the second sentence is empty
+# the second text is empty; the first has two sentences, of which one has two words
+BAGS = Bags(np.array([0, 1, 1, 3, 2]), np.array([0, 3, 3, 5]), np.array([0, 0, 1, 0, 2]))
 TABLE = np.array([[1, 0, 2], [0, 3, 0], [1, 1, 0], [0, 0, 0]], np.float32)
 
 
@@ -28,7 +29,9 @@ def naive(attention, out, bias, scale, bags=BAGS):
     all_weights, logits = [], []
     for start, stop in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
         words = TABLE[bags.rows[start:stop]].astype(np.float64)
-        weights = np.exp(words @ attention) / np.exp(words @ attention).sum()
+        weights = np.exp(words @ attention[0]) / np.exp(words @ attention[0]).sum()
+        if len(attention) == 2:
+            weights = naive_levels(words, bags.sentences[start:stop], *attention)
         pooled = weights @ words
         if scale is None:
             logits.append(pooled @ out + bias)
@@ -37,6 +40,18 @@ def naive(attention, out, bias, scale, bags=BAGS):
             logits.append(scale * (pooled @ out) / lengths)
         all_weights.extend(weights)
     return np.array(all_weights), np.array(logits)
+
+
+def naive_levels(words, numbers, of_words, of_sentences):
+    """The weights of a text's words by the definition, sentence by sentence."""
+    shares, scores = [], []
+    for number in dict.fromkeys(numbers.tolist()):
+        vectors = words[numbers == number]
+        share = np.exp(vectors @ of_words) / np.exp(vectors @ of_words).sum()
+        shares.append(share)
+        scores.append(sum(share[:, None] * vectors) @ of_sentences)
+    weights = np.exp(scores) / np.exp(scores).sum()
+    return np.concatenate([np.zeros(0), *map(np.multiply, weights, shares)])
 
 
 def naive_loss(parameters, scale, less):
@@ -65,17 +80,19 @@ def differences(parameters, scale, less, step=1e-6):
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
 SCALES = pytest.mark.parametrize("scale", [None, 10.0])
-LAST_EMPTY = Bags(np.array([0, 1, 1]), np.array([0, 2, 3, 3]))
-ALL_EMPTY = Bags(np.zeros(0, np.int64), np.zeros(4, np.int64))
+LEVELS = pytest.mark.parametrize("levels", [1, 2])
+LAST_EMPTY = Bags(np.array([0, 1, 1]), np.array([0, 2, 3, 3]), np.array([0, 1, 1]))
+ALL_EMPTY = Bags(np.zeros(0, np.int64), np.zeros(4, np.int64), np.zeros(0, np.int64))
 
 
 @FORMS
 @SCALES
+@LEVELS
 @pytest.mark.parametrize(
     "bags", [BAGS, LAST_EMPTY, ALL_EMPTY], ids=["some", "last empty", "all empty"]
 )
-def test_weights_and_logits_match_the_definition(form, scale, bags):
-    network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
+def test_weights_and_logits_match_the_definition(form, scale, levels, bags):
+    network = AttentionNetwork(form(TABLE), 2, scale, 1, levels)
     weights, logits = naive(*set_weights(network), scale, bags)
 
     assert network.weights(bags) == pytest.approx(weights, abs=1e-5)
@@ -85,8 +102,9 @@ def test_weights_and_logits_match_the_definition(form, scale, bags):
 
 @FORMS
 @SCALES
-def test_gradients_match_finite_differences(form, scale):
-    network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
+@LEVELS
+def test_gradients_match_finite_differences(form, scale, levels):
+    network = AttentionNetwork(form(TABLE), 2, scale, 1, levels)
     expected = differences(set_weights(network), scale, 0.5)
     margin_loss(network.logits(BAGS), np.array([0, 1, 1]), 0.5).backward()
 
@@ -124,8 +142,9 @@ def test_gradients_of_sparse_vectors_are_those_of_dense_ones(scale, bags):
             np.testing.assert_allclose(other.grad, one.grad, rtol=1e-5, atol=1e-5)
 
 
-def test_weights_do_not_depend_on_the_block_of_sentences(monkeypatch):
-    network = AttentionNetwork(TABLE, 2, None, seed=1)
+@LEVELS
+def test_weights_do_not_depend_on_the_block_of_sentences(monkeypatch, levels):
+    network = AttentionNetwork(TABLE, 2, None, 1, levels)
     set_weights(network)
     many = BAGS.take(np.arange(600) % 3)
     looked_up = []
@@ -141,10 +160,12 @@ def test_weights_do_not_depend_on_the_block_of_sentences(monkeypatch):
     assert found == pytest.approx(np.tile(network.weights(BAGS), 200))
 
 
-def test_an_untrained_network_weighs_all_words_equally():
-    assert AttentionNetwork(TABLE, 2, None, 1).weights(BAGS).tolist() == pytest.approx(
-        [1 / 3] * 3 + [1 / 2] * 2
-    )
+@pytest.mark.parametrize(
+    ("levels", "first"), [(1, [1 / 3] * 3), (2, [1 / 4, 1 / 4, 1 / 2])], ids=["words", "sentences"]
+)
+def test_an_untrained_network_weighs_all_equally(levels, first):
+    weights = AttentionNetwork(TABLE, 2, None, 1, levels).weights(BAGS)
+    assert weights.tolist() == pytest.approx([*first, 1 / 2, 1 / 2])
 
 
 def test_the_margin_is_subtracted_from_the_right_label_only():
@@ -193,3 +214,4 @@ def test_take_returns_sentences_in_the_given_order():
 
     assert taken.rows.tolist() == [3, 2, 0, 1, 1, 3, 2]
     assert taken.offsets.tolist() == [0, 2, 2, 5, 7]
+    assert taken.sentences.tolist() == [0, 2, 0, 0, 1, 0, 2]
