@@ -10,7 +10,8 @@ from firth.embed.compare.kinds import list_kinds
 UNKNOWN = ("skip", "zero", "mean")
 # settings without an option of a command
 PYTHON_ONLY = ("sets", "folds", "fine_labels", "left_to_right_in_words", "replicates")
-POOLINGS = ("mean", "attention", "margin")  # of labeled sentences
+HIERARCHICAL = "hierarchical"  # the pooling of texts of several sentences
+POOLINGS = ("mean", "attention", "margin", HIERARCHICAL)  # of labeled sentences
 DELTA = "delta"  # the baseline of long labeled texts, which are not pooled
 # default example sentence of the HTML page
 EXAMPLE = "I [saw] a man with a [saw]"

@@ -59,6 +59,16 @@ def words_looked_up(vectors: StaticVectors, text: str) -> list[str]:
     return join_written(vectors, words)[0]
 
 
+def words_of_sentences(
+    cut: Callable[[str], list[str]], sentences: Sequence[str]
+) -> tuple[list[str], np.ndarray]:
+    """Return the words of a text that is cut sentence by sentence, and the sentence of each."""
+    # second: int64 (n_words,)
+    parts = [cut(sentence) for sentence in sentences]
+    gaps = ["", *(" " * sentence[-1:].isspace() for sentence in sentences[:-1])]
+    return joined_parts(parts, gaps), np.repeat(np.arange(len(parts)), [*map(len, parts)])
+
+
 def static_sentences(vectors: StaticVectors, sentences: Sequence[Sequence[str]]) -> SentenceInputs:
     """Look up the static vectors of words; an unknown word is a zero vector with a flag."""
     words = [word for sentence in sentences for word in sentence]

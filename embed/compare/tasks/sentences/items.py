@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from firth.corpora.text.sentences.split import split_sentences
 from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
 from firth.embed.compare.datasets.parts import DEV, HELD_OUT, TEST, TRAIN
 from firth.embed.compare.tasks.labeled_set import LabeledSet
@@ -21,6 +22,17 @@ class SentenceSet(LabeledSet[LabeledSentences]):
     def texts(self) -> list[str]:
         """Every sentence as its file writes it."""
         return [text for part in self.parts.given for text in part.texts]
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether the texts to learn from have two sentences or more on average."""
+        texts = self.parts.train.texts
+        return sum(len(split_sentences(text)) for text in texts) >= 2 * len(texts)
+
+    @cached_property
+    def sentences(self) -> list[list[str]]:
+        """The sentences of every text, which is one sentence unless texts have several."""
+        return [split_sentences(text) if self.several else [text] for text in self.texts]
 
     @cached_property
     def roles(self) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Probes on mean-pooled sentences, and the choice of the best layer."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.common.reporting import Progress, no_progress
+from firth.embed.compare.config import HIERARCHICAL
 from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
 from firth.embed.compare.inputs.encoder_access import encoder_of
 from firth.embed.compare.probes.attention_pooling import (
@@ -25,6 +26,7 @@ from firth.embed.compare.tasks.sentences.inputs import (
     state_sentences,
     static_sentences,
     words_looked_up,
+    words_of_sentences,
     words_read,
 )
 from firth.embed.compare.tasks.sentences.items import SentenceSet
@@ -33,6 +35,7 @@ from firth.embed.protocols import StaticVectors
 # relative to the mean loss; each starts from the last
 MEAN_DECAYS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 _ITERATIONS = 1_000
+Read = tuple[list[list[str]], np.ndarray]  # words of texts; the sentence of each, int64 (n_words,)
 _SLOPE = 1e-7  # tolerated gradient; with weak decay a larger one is not converged
 
 
@@ -64,11 +67,17 @@ class PooledSentences:
         places = sentences.places(role)
         return LabeledBags(self.inputs.bags.take(places), sentences.labels[places])
 
-    def train_attention(self, sentences: SentenceSet, *, margin: bool = False) -> TrainedAttention:
+    def train_attention(self, sentences: SentenceSet, pooling: str) -> TrainedAttention:
         """Train attention pooling on ``source``."""
         train, dev = (self.labeled(sentences, role) for role in (TRAIN, DEV))
         return train_attention(
-            self.inputs.table, train, dev, len(sentences.classes), sentences.seed, margin=margin
+            self.inputs.table,
+            train,
+            dev,
+            len(sentences.classes),
+            sentences.seed,
+            margin=pooling == "margin",
+            levels=1 + (pooling == HIERARCHICAL),
         )
 
 
@@ -84,10 +93,10 @@ def pool_sentences(
     Only means of layers are kept; the best layer is encoded again. With ``static_too`` the static
     vectors of an encoder are also tried, but never chosen.
     """
-    encoder, texts = encoder_of(vectors), folds[0].texts
-    read: list[list[str]] = []  # as the encoder reads the sentences
+    encoder, texts = encoder_of(vectors), folds[0].sentences
+    read: Read = [], np.zeros(0, np.int64)
     if encoder is not None:
-        read = [words_read(encoder, text) for text in texts]
+        read = _words(partial(words_read, encoder), texts)
     look_up = lru_cache(maxsize=1)(partial(_look_up, vectors, texts, read))
     tried = input_sources(encoder, static_too=static_too)
     means: list[dict[str, MeanProbe]] = [{} for _ in folds]
@@ -97,7 +106,7 @@ def pool_sentences(
             if encoder is None or layer is None:
                 table = mean_pool(look_up(STATIC)[1])
             else:
-                table = state_means(encoder, read, [layer])
+                table = state_means(encoder, read[0], [layer])
             for of_fold, fold in steps(list(zip(means, folds, strict=True))):
                 of_fold[source] = train_mean_probe(table, fold)
             progress(number, len(tried) + 1)
@@ -118,16 +127,25 @@ def _best_source(means: Mapping[str, MeanProbe]) -> str:
     return max(layers, key=lambda source: means[source].accuracy, default=STATIC)
 
 
+def _words(cut: Callable[[str], list[str]], texts: Sequence[Sequence[str]]) -> Read:
+    """Return the words of each text, and the sentence of each word."""
+    words, numbers = zip(*(words_of_sentences(cut, text) for text in texts), strict=True)
+    return list(words), np.concatenate(numbers)
+
+
 def _look_up(
-    vectors: StaticVectors, texts: Sequence[str], read: list[list[str]], source: str
+    vectors: StaticVectors, texts: Sequence[Sequence[str]], read: Read, source: str
 ) -> tuple[list[list[str]], SentenceInputs]:
-    """Return the words of sentences, and their inputs from one source."""
+    """Return the words of texts, and their inputs from one source."""
     encoder = encoder_of(vectors)
     layer = input_sources(encoder, static_too=True)[source]
     if encoder is None or layer is None:
-        words = [words_looked_up(vectors, text) for text in texts]
-        return words, static_sentences(vectors, words)
-    return read, state_sentences(encoder, read, layer)
+        words, numbers = _words(partial(words_looked_up, vectors), texts)
+        inputs = static_sentences(vectors, words)
+    else:
+        words, numbers = read
+        inputs = state_sentences(encoder, words, layer)
+    return words, replace(inputs, bags=replace(inputs.bags, sentences=numbers))
 
 
 def train_mean_probe(table: Any, sentences: SentenceSet) -> MeanProbe:

@@ -11,7 +11,7 @@ import numpy as np
 
 from firth.corpora.common.errors import require_torch
 from firth.corpora.common.reporting import note
-from firth.embed.compare.config import DELTA, POOLINGS, CompareConfig
+from firth.embed.compare.config import DELTA, HIERARCHICAL, POOLINGS, CompareConfig
 from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.labeled_sentences import (
     read_sentence_parts,
@@ -34,7 +34,7 @@ from firth.embed.compare.tasks.tagging.inputs import likely_parts
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.one_thread import ONE_THREAD
 
-_SUFFIXES = ("", "_attention", "_attention_margin")
+_SUFFIXES = ("", "_attention", "_attention_margin", "_hierarchical")
 _METRICS = {name: f"accuracy{end}" for name, end in zip(POOLINGS, _SUFFIXES, strict=True)}
 
 
@@ -54,6 +54,7 @@ class SentencesTask(Task):
         "accuracy": "share of sentences labeled right from the mean of their word vectors",
         "accuracy_attention": "the same from a weighted mean with trained weights",
         "accuracy_attention_margin": "the same trained with a margin between labels",
+        "accuracy_hierarchical": "from weighted means of sentences, which are those of their words",
     }
     several_files = True
     zero_if_unknown = True
@@ -108,6 +109,12 @@ class SentencesTask(Task):
         texts = self.folds[0].texts
         return DELTA if sum(len(text.split()) for text in texts) >= LONG * len(texts) else ""
 
+    @cached_property
+    def _tried(self) -> list[str]:
+        """The poolings to score; of texts with one sentence two levels of attention are one."""
+        shown = [n for n in POOLINGS if n != HIERARCHICAL or self.folds[0].several]
+        return [*self.poolings] or shown
+
     def texts(self) -> Iterable[str]:
         """Return all white-space tokens, and the parts they may be split into."""
         tokens = dict.fromkeys(token for text in self.folds[0].texts for token in text.split())
@@ -132,8 +139,8 @@ class SentencesTask(Task):
         with ONE_THREAD:
             for fold, pooled in pool_sentences(vectors, self.folds, static_too=self.layers):
                 trained = {
-                    name: pooled.train_attention(fold, margin=name == "margin")
-                    for name in steps([n for n in self.poolings or POOLINGS if n != "mean"])
+                    name: pooled.train_attention(fold, name)
+                    for name in steps([n for n in self._tried if n != "mean"])
                 }
                 test = fold.places(TEST)
                 at = np.searchsorted(self.places, test)
@@ -191,7 +198,7 @@ class SentencesTask(Task):
         # values: int64 (n_test,)
         bags = pooled.labeled(fold, TEST).bags
         found: dict[tuple[str, str | None], np.ndarray] = {}
-        if "mean" in (self.poolings or POOLINGS):
+        if "mean" in self._tried:
             means = {source: probe.predictions for source, probe in pooled.means.items()}
             found["mean", None] = means[pooled.source]
             if self.layers and len(means) > 1:
@@ -213,8 +220,9 @@ class SentencesTask(Task):
             f"{source_note(pooled.source)}weight decay {pooled.means[pooled.source].decay:g} for "
             "means"
         )
-        for probe in trained.values():
-            way = f"with a margin of {probe.margin:g}" if probe.margin else "for attention"
+        for name, probe in trained.items():
+            way = f"with a margin of {probe.margin:g}" if probe.margin else f"for {name}"
+            way += " attention" * (name == HIERARCHICAL)
             text += f", learning rate {probe.rate:g} in {probe.epochs} epochs {way}"
         encoder = encoder_of(vectors)
         if encoder is None:

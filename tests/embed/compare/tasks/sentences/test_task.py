@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from firth.corpora.common.console import show_progress
 from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
+from firth.corpora.text.joining import spelled
 from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.labeled_sentences import LabeledSentences, read_sentence_parts
@@ -28,6 +29,7 @@ from firth.embed.compare.tasks.sentences.inputs import (
     state_means,
     state_sentences,
     static_sentences,
+    words_of_sentences,
 )
 from firth.embed.compare.tasks.sentences.items import SentenceSet
 from firth.embed.compare.tasks.sentences.pooling_probes import _regressions
@@ -452,6 +454,32 @@ def test_labels_of_one_fold_are_noted_and_count_as_wrong(tmp_path, capsys):
     assert (fold.labels[40], fold.classes) == (-1, ["0", "1"])  # no probe predicts -1
 
 
+@pytest.mark.slow
+def test_texts_of_several_sentences_are_also_pooled_by_sentence(tmp_path, vectors):
+    rng, lines = np.random.default_rng(9), []
+    for line in sentence_lines(120, 4):
+        label, text = line.split(" ", 1)
+        sentences = rng.permutation([text, "fill0 fill1", "fill2 fill3 fill4 fill5"]).tolist()
+        lines.append(f"{label} {' '.join(f'The {sentence}.' for sentence in sentences)}")
+    parts = [write(tmp_path / "train", lines[:80]), write(tmp_path / "test", lines[80:])]
+
+    found = scores(task_of(*parts), vectors)
+    alone = scores(task_of(*parts, pooling="hierarchical"), vectors)
+
+    assert list(found) == [*METRICS, "accuracy_hierarchical"]
+    assert alone == {"accuracy": found["accuracy_hierarchical"]}
+    assert found["accuracy_hierarchical"] > 0.8
+
+
+def test_words_are_cut_by_sentence_with_their_text():
+    words, numbers = words_of_sentences(
+        lambda text: spelled(text.split()), ["a b. ", "", "c。", "d"]
+    )
+
+    assert (words, numbers.tolist()) == (["a", "b.", "c。", "d"], [0, 0, 2, 3])
+    assert words.text == "a b. c。d"
+
+
 def test_poolings_are_rows_tested_as_runs_are(files, vectors, tmp_path):
     random = make_baselines([vectors], VOCABULARY, 100, seed=1)["random"]
     path = ",".join(map(str, files))
@@ -482,7 +510,10 @@ def test_poolings_are_rows_tested_as_runs_are(files, vectors, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pooling": "mean,max"}, "`pooling=mean,max`: pass some of mean,attention,margin"),
+        (
+            {"pooling": "mean,max"},
+            "`pooling=mean,max`: pass some of mean,attention,margin,hierarchical",
+        ),
         (
             {"pooling": "mean", "sets": ("similarity=a",)},
             "`pooling`: a, a set of similarity, is not one of labeled sentences; leave it out",
