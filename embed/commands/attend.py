@@ -36,8 +36,10 @@ def command(
 
     Attention pooling is trained on labeled sentences, with the same result for
     the same seed: a sentence is the weighted mean of its words' vectors, or of
-    their states if RUN has an encoder, from which its label is predicted. RUN is
-    as for compare; SENTENCE - reads lines from standard input.
+    their states if RUN has an encoder, from which its label is predicted. After
+    texts of two sentences or more on average, the words of each sentence are
+    weighted, and the sentences. RUN is as for compare; SENTENCE - reads lines
+    from standard input.
 
     \b
     Example:
@@ -69,19 +71,28 @@ def command(
 
 
 def _print(sentence: "WeightedSentence") -> None:
-    """Print a row per word, then the label."""
+    """Print a row per word, in tables of sentences if there are several, then the label."""
     from firth.corpora.common.console import print_table
 
-    most = max(sentence.weights.tolist(), default=1.0)
-    rows = [
-        [word, f"{weight:.3f}", "█" * max(1, round(_BAR * weight / most)), "unknown" * unknown]
-        for word, weight, unknown in zip(
-            sentence.words, sentence.weights.tolist(), sentence.unknown.tolist(), strict=True
-        )
-    ]
-    if rows:
-        print_table(["word", "weight", "", ""], rows, title=sentence.text)
-    else:
-        click.echo(f"{sentence.text}: no words\n")
-    equal = f" (equal weights: {1 / len(rows):.3f})" if rows else ""
+    numbers = dict.fromkeys(sentence.sentences.tolist())
+    if len(numbers) != 1:
+        click.echo(sentence.text + ": no words" * (not numbers) + "\n")
+    for number in numbers:
+        of_sentence = sentence.sentences == number
+        whole = float(sentence.sentence_weights[number])
+        weights = (sentence.weights[of_sentence] / (whole or 1.0)).tolist()
+        places = of_sentence.nonzero()[0].tolist()
+        rows = [
+            [
+                sentence.words[place],
+                f"{weight:.3f}",
+                "█" * max(1, round(_BAR * weight / (max(weights) or 1.0))),
+                "unknown" * bool(sentence.unknown[place]),
+            ]
+            for place, weight in zip(places, weights, strict=True)
+        ]
+        title = sentence.text if len(numbers) == 1 else f"sentence {number + 1}, weight {whole:.3f}"
+        print_table(["word", "weight", "", ""], rows, title=title)
+    count = len(numbers) if len(numbers) > 1 else len(sentence.words)
+    equal = f" (equal weights: {1 / count:.3f})" if count else ""
     click.echo(f"{sentence.label}: {sentence.probabilities[sentence.label]:.1%}{equal}\n")

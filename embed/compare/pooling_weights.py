@@ -12,6 +12,7 @@ import numpy as np
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.text.segment import LONE_SURROGATE
+from firth.embed.compare.config import HIERARCHICAL
 from firth.embed.compare.datasets.fields import fallback_encoding
 from firth.embed.compare.datasets.labeled_sentences import LabeledSentences, read_training_parts
 from firth.embed.compare.datasets.parts import TEST, TRAIN, Parts
@@ -31,6 +32,8 @@ class WeightedSentence:
     text: str  # as given
     words: list[str]  # as the run segments it; may be empty
     weights: np.ndarray  # float32 (n_words,): positive, sum 1
+    # int64 (n_words,): the sentence of each word, 0 unless learned from texts of several sentences
+    sentences: np.ndarray
     unknown: np.ndarray  # bool (n_words,): words with a letter or digit but no vector
     probabilities: dict[str, float]  # by label
 
@@ -39,14 +42,23 @@ class WeightedSentence:
         """The most likely label."""
         return max(self.probabilities, key=self.probabilities.__getitem__)
 
+    @property
+    def sentence_weights(self) -> np.ndarray:
+        """The weight of each sentence of the text, float64 (n,), sum 1."""
+        return np.bincount(self.sentences, self.weights)
+
     def to_json(self) -> dict[str, Any]:
         """Return the sentence as JSON."""
-        words = zip(self.words, self.weights.tolist(), self.unknown.tolist(), strict=True)
+        columns = (self.weights.tolist(), self.unknown.tolist(), self.sentences.tolist())
+        words = zip(self.words, *columns, strict=True)
         return {
             "sentence": self.text,
             "label": self.label,
             "probabilities": self.probabilities,
-            "words": [{"word": w, "weight": a, "known": not u} for w, a, u in words],
+            "sentences": self.sentence_weights.tolist(),
+            "words": [
+                {"word": w, "weight": a, "known": not u, "sentence": s} for w, a, u, s in words
+            ],
         }
 
 
@@ -62,7 +74,9 @@ def pooling_weights(
     """Train attention pooling on labeled sentences; return its weights for other sentences.
 
     A sentence is the weighted mean of its words' vectors, or of their states if the run has an
-    encoder; its label is predicted from that. These weights say how much each word contributes
+    encoder; its label is predicted from that. If the texts of ``train`` have two sentences or more
+    on average, words are weighted in their sentences and sentences in their texts (Yang et al.
+    2016). These weights say how much each word contributes
     to the label; the attention inside an encoder is what :func:`firth.attend` returns. Notes
     report the accuracy on the development part, problems of the files, and sentences that an
     encoder reads in several windows. The same seed gives the same weights.
@@ -85,7 +99,8 @@ def pooling_weights(
     Returns
     -------
     list of WeightedSentence
-        One per text: ``words``, ``weights`` float32 (n_words,) with sum 1, ``label`` and
+        One per text: ``words``, ``weights`` float32 (n_words,) with sum 1, the sentence of each
+        word in ``sentences`` int64 (n_words,), ``sentence_weights``, ``label`` and
         ``probabilities``.
 
     Raises
@@ -116,10 +131,12 @@ def pooling_weights(
         [(_, pooled)] = pool_sentences(vectors, [sentences], show)
         if (encoder := encoder_of(vectors)) and (long := long_sentence_note(encoder, pooled.words)):
             note(f"{name}: {long}")
-        probe = pooled.train_attention(sentences)
+        pooling = HIERARCHICAL if sentences.several else "attention"
+        probe = pooled.train_attention(sentences, pooling)
         layer = "" if pooled.source == STATIC else f"by {pooled.source}, "
         note(f"{name}: {layer}accuracy {probe.accuracy:.1%} on the development part")
         bags = pooled.labeled(sentences, TEST).bags
+        assert bags.sentences is not None
         weights, probabilities = probe.network.weights(bags), probe.network.probabilities(bags)
     places = sentences.places(TEST).tolist()
     words = [list(pooled.words[place]) for place in places]
@@ -130,6 +147,7 @@ def pooling_weights(
             sentences.texts[place],
             own,
             weights[start:stop],
+            bags.sentences[start:stop],
             unknown[start:stop],
             dict(zip(sentences.classes, by_label, strict=True)),
         )

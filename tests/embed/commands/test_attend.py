@@ -48,7 +48,9 @@ def test_json_has_weights_that_sum_to_one_and_the_predicted_label(run, labeled):
 
     assert result.exit_code == 0, result.output
     first, second = json.loads(result.stdout)
-    assert list(first) == ["sentence", "label", "probabilities", "words"]
+    assert list(first) == ["sentence", "label", "probabilities", "sentences", "words"]
+    assert first["sentences"] == pytest.approx([1], abs=1e-5)
+    assert {word["sentence"] for word in first["words"]} == {0}
     assert (first["label"], second["label"]) == ("yes", "no")
     assert sum(word["weight"] for word in first["words"]) == pytest.approx(1, abs=1e-5)
     assert max(first["words"], key=lambda word: word["weight"])["word"] == "good"
@@ -68,6 +70,32 @@ def test_a_table_shows_each_word_with_its_bar(run, labeled):
     assert any(line[:1] == ["yes:"] and line[-1] == "0.333)" for line in lines)
     assert f"learning 2 labels from 180 sentences of {labeled}\n" in result.stderr
     assert "on the development part\n" in result.stderr
+
+
+@pytest.fixture(scope="module")
+def documents(labeled, tmp_path_factory):
+    """The same with a second sentence of fillers alone."""
+    path = tmp_path_factory.mktemp("set") / "documents.tsv"
+    path.write_text(labeled.read_text().replace("\n", ". Fill3 fill4.\n"))
+    return path
+
+
+def test_texts_of_several_sentences_have_weights_of_sentences(run, documents):
+    text = "fill1 fill2 fill3. Fill1 good xyz."
+    [shown] = json.loads(output("attend", run, "--on", documents, "--json", text))
+    table = output("attend", run, "--on", documents, text)
+
+    assert shown["label"] == "yes"
+    of_sentences = [[w["weight"] for w in shown["words"] if w["sentence"] == s] for s in (0, 1)]
+    assert [sum(weights) for weights in of_sentences] == pytest.approx(shown["sentences"], abs=1e-6)
+    assert sum(shown["sentences"]) == pytest.approx(1, abs=1e-6)
+    assert shown["sentences"][1] > 0.6
+    lines = [line.split() for line in table.splitlines()]
+    assert ["sentence", "2,", "weight", f"{shown['sentences'][1]:.3f}"] in lines
+    [good] = [line for line in lines if line[:1] == ["good"]]
+    share = max(of_sentences[1]) / shown["sentences"][1]
+    assert good[1:] == [f"{share:.3f}", "█" * 24]
+    assert lines[-2][-1] == "0.500)"
 
 
 @pytest.mark.slow
