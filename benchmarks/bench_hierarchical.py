@@ -28,7 +28,7 @@ FIRTH = [sys.executable, str(harness.ROOT / "cli.py")]
 FOLDS, LENGTH, OF_TEXT = 5, 400, 5
 POOLINGS = "mean,attention,hierarchical"
 MARKS = {"<c>": ",", "<p>": ".", "<S>": ";", "<l>": ":", "<d>": " -", "<Q>": ""}
-KEPT = ("run", "dataset", "metric", "score", "low", "high", "items_used", "chance", "groups")
+KEPT = ("run", "dataset", "metric", "score", "low", "high", "items_used", "chance")
 TESTED = ("a", "b", "dataset", "difference", "low", "high", "p")
 
 
