@@ -29,7 +29,7 @@ FIRTH = [sys.executable, str(harness.ROOT / "cli.py")]
 BOOKS, FOLDS, OF_BOOK = 3, 3, 12
 RUNS = {"svd": "train-svd --dim 100"}
 ENCODERS = {"mlm": "--mixer attention", "conformer": "--mixer conformer"}
-KEPT = ("run", "dataset", "metric", "score", "low", "high", "items_used", "chance", "groups")
+KEPT = ("run", "dataset", "metric", "score", "low", "high", "items_used", "chance", "grouped")
 TESTED = ("a", "b", "dataset", "difference", "low", "high", "p")
 
 
