@@ -256,10 +256,7 @@ def clear_partial(partial: Path, *kept: str) -> None:
 
 
 def resumes(out: Path, maker: Mapping[str, Any], *, force: bool, resume: str | None) -> bool:
-    """Return whether an artifact that an interrupted process left would be resumed.
-
-    Raise if another command left it, or the same one with other settings.
-    """
+    """Return whether what an interrupted process left would be resumed; raise if it differs."""
     partial = artifact_paths(out)[1]
     maker = json.loads(json.dumps(maker))
     begun = (partial / MAKER).is_file()

@@ -49,10 +49,7 @@ def atomic_output(out: Path, force: bool, may_replace: Sequence[str] = ()) -> It
 
 
 def refuse_overwrite(out: Path, force: bool, may_replace: Sequence[str] = ()) -> None:
-    """Raise if ``out`` exists, or cannot be made.
-
-    ``force`` permits files, and folders of ``may_replace`` files.
-    """
+    """Raise if ``out`` cannot be made, or exists and ``force`` does not permit to replace it."""
     if not out.exists():
         refuse_unwritable(out)
         return

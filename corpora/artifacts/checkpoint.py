@@ -74,10 +74,7 @@ def room_for_checkpoints(size: int, keep: int = 1) -> int:
 
 
 def load_checkpoint(directory: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-    """Read the newest undamaged checkpoint, with a note on damaged ones; None if there is none.
-
-    Raise if it has another format.
-    """
+    """Read the newest undamaged checkpoint, noting damaged ones; None if there is none."""
     for step in _steps(directory):
         try:
             arrays, contents = _read(step)

@@ -50,10 +50,7 @@ class TaskFolder:
         return self.path / task.folder
 
     def run(self, tasks: Sequence[WorkerTask]) -> Iterator[tuple[int, Any]]:
-        """Run tasks, yielding number and result of each as it ends.
-
-        Those that were completed before with the same key are not run again.
-        """
+        """Yield number and result of each task as it ends; completed ones are not run again."""
         self.path.mkdir(parents=True, exist_ok=True)
         # what is missing is not opened: NFS would remember for a minute that it is missing
         complete = set(os.listdir(self.path))

@@ -36,11 +36,7 @@ def cluster_option(command: Any) -> Any:
 def open_executor(
     cluster: str | Executor | None, seconds: float = _SECONDS
 ) -> Iterator[Executor | None]:
-    """Yield an executor for an address or ``local:N``; what else is passed is yielded as it is.
-
-    Raise FirthError if there is no scheduler or worker, or when the connection is lost or a task
-    has killed several workers.
-    """
+    """Yield an executor for an address or ``local:N``, else what is passed; raise if it fails."""
     if not isinstance(cluster, str):
         yield cluster
         return

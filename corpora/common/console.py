@@ -221,11 +221,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title:
 
 
 def name_room(characters: int) -> int:
-    """Return the longest name to show in a table that fits 100 columns with ``characters`` of it.
-
-    A wider terminal has more room, half of which one of two columns of names may take; outside a
-    terminal, names are shown whole.
-    """
+    """Return the longest name to show in a table of 100 columns with ``characters`` of it."""
     if not sys.stdout.isatty():
         return _UNFOLDED
     return characters + max(0, shutil.get_terminal_size().columns - _COLUMNS) // 2

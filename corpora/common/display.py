@@ -59,10 +59,7 @@ def html_table(
     legend: Iterable[str] = (),
     right: Sequence[str] = (),
 ) -> str:
-    """Return an HTML table, with lines below it, all escaped; floats have four digits.
-
-    Numbers align right, and so do the columns ``right``.
-    """
+    """Return an HTML table, with lines below it, all escaped; numbers and ``right`` align right."""
     parts = ["<table>"]
     if caption:
         parts.append(f"<caption>{escape(caption)}</caption>")

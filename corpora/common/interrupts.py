@@ -34,10 +34,7 @@ def defer_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT so that new workers ignore Ctrl-C; the parent stops them silently.
-
-    Windows has no such mask; there they ignore it once they run.
-    """
+    """Block SIGINT so that new workers ignore Ctrl-C; on Windows they do so once they run."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -51,10 +48,7 @@ def interrupts_blocked() -> Iterator[None]:
 
 @contextlib.contextmanager
 def main_hidden() -> Iterator[None]:
-    """Hide the main module, which new workers would otherwise import: a script would run again.
-
-    They take no module of the current folder for one of the library either.
-    """
+    """Hide the main module, which new workers would otherwise import: a script would run again."""
     before = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:

@@ -14,10 +14,7 @@ _WRONG = re.compile(r"unexpected keyword argument '(\w+)'$")  # Python 3.13 may 
 
 
 def with_suggestions(public: Any, name: str) -> Any:
-    """Return a public function, or a class of settings, that names keywords close to a wrong one.
-
-    A function is another one, which is pickled as ``firth.NAME``.
-    """
+    """Return a public function or class of settings that names keywords close to a wrong one."""
     if inspect.isfunction(public):
         wrapped = _suggesting(public)
         wrapped.__module__, wrapped.__qualname__ = "firth", name

@@ -43,10 +43,7 @@ def worker_threads(
 def map_in_order(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
-    """Map a function that releases the GIL over items in threads; yield results in order.
-
-    At most ``2 * threads`` results are pending, so that a slow consumer does not fill memory.
-    """
+    """Map a function that releases the GIL in threads, in order, up to ``2 * threads`` ahead."""
     with worker_threads(threads) as pool:
         yield from map_ahead(pool, function, items, 2 * threads)
 

@@ -60,10 +60,7 @@ class SyntheticConfig:
 def documents(
     config: SyntheticConfig, change: Callable[[range], Change] | None = None
 ) -> Iterator[str]:
-    """Yield documents until they have ``n_tokens`` words.
-
-    ``change`` takes the numbers of some documents and returns what changes in them.
-    """
+    """Yield documents until they have ``n_tokens`` words; ``change`` may change each block."""
     n_tokens = number = 0
     while n_tokens < config.n_tokens:
         numbers = range(number, number + _DOCUMENTS_AT_ONCE)

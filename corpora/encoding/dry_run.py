@@ -96,10 +96,7 @@ def estimate_corpus(
 
 
 def _estimate_walks(request: Request, file: SourceFile) -> Estimate:
-    """Estimate the cost of walks from two samples, of one block and of several.
-
-    Their difference is the time of walks, since both have the whole graph and its vocabulary.
-    """
+    """Estimate the cost of walks by the difference of two samples, of one block and of several."""
     assert request.walks is not None
     n_threads, seconds = request.options.n_threads, []
     with temporary_folder() as folder, peak_memory() as peak:

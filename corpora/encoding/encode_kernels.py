@@ -21,10 +21,7 @@ def hash_documents(text, documents, n_bytes, key, keys):
 
 @compiled
 def join_sentences(text, starts, stops, separator, joined, ends):
-    """Copy sentences without spaces and controls around them, with a line feed after each.
-
-    Bytes that equal ``separator`` become spaces.
-    """
+    """Copy sentences without outer spaces, controls and ``separator``, a line feed after each."""
     # text: uint8 (n_bytes,); starts, stops: int64 (n_sentences,), byte offsets
     # joined: uint8 (n_bytes + n_sentences,), output; ends: int64 (n_sentences + 1,), output from 1
     n_written = 0

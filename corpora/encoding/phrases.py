@@ -116,10 +116,7 @@ def _count_pairs(
     n_threads: int,
     memory: int,
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Count adjacent words in sentences; return pairs, their counts, and the number of all pairs.
-
-    Pairs are counted for ranges of first words, each in one reading of the text.
-    """
+    """Count adjacent words in sentences; return pairs, their counts, and the number of all."""
     # counts: int64 (n_types,); breaks: bool (n_types,)
     # returns int32 (2, n) and int64 (n,) of pairs with ``min_count`` occurrences or more
     n_workers = max(1, min(n_threads, memory // (8 * len(counts))))

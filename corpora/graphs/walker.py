@@ -13,10 +13,7 @@ _BLOCK_TOKENS = 1 << 20
 
 
 class Walker:
-    """A graph with what its random walks need.
-
-    A walk depends on the graph, the options and its number alone, and so does where it starts.
-    """
+    """A graph with what its random walks need; a walk depends on it, the options and its number."""
 
     def __init__(
         self, graph: NodeGraph, options: WalkOptions, block_tokens: int = _BLOCK_TOKENS

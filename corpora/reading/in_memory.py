@@ -260,10 +260,7 @@ def _line(record: dict[str, Any], where: str) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of NumPy or pandas as one of Python; None if it is missing.
-
-    A whole number loses its point, which a column with missing numbers gives it.
-    """
+    """Return a value of NumPy or pandas as Python's, a whole number as int; None if missing."""
     value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
     is_nan = isinstance(value, float) and value != value
     if isinstance(value, float) and value.is_integer():

@@ -19,10 +19,7 @@ _INSIDE = re.compile(rf"(?<=[\w,;] ){_LETTERS.pattern}")  # not first in a sente
 def passages(
     corpus: Corpus, label: str, groups: str, length: int, limit: int, masked: Collection[str] = ()
 ) -> list[tuple[str, str, str]]:
-    """Return (label, group, text) of passages, up to ``limit`` at equal distances in a document.
-
-    Documents without a label have none, and a shorter rest is left out.
-    """
+    """Return (label, group, text) of whole passages, up to ``limit`` evenly in a document."""
     labels = kept_field(corpus, label)
     if groups == DOCUMENT:
         named = [str(number + 1) for number in range(len(labels))]

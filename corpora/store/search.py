@@ -225,10 +225,7 @@ class Search:
         return np.array(found, dtype=np.int64)
 
     def _phrase(self, slots: Sequence[Slot], limit: int | None) -> Hits:
-        """Return where slots, from the first word of a query to the last, follow each other.
-
-        They lie in a sentence. The search begins with the rarest slots that every hit passes.
-        """
+        """Return where slots follow each other in a sentence, found from the rarest ones on."""
         n_words = max(slot.stop for slot in slots)
         sizes = np.zeros(n_words)
         for slot in slots:

@@ -48,10 +48,7 @@ class ExternalTokenizer:
         return max(self._library.get_vocab(with_added_tokens=True).values(), default=-1) + 1
 
     def split(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return ids and offsets of the pieces of words, each as if after a space.
-
-        A word without pieces gets the unknown piece, or piece 0 if there is none.
-        """
+        """Return ids and offsets of the pieces of words, each as if after a space, at least one."""
         # ids: int64 (n_pieces,); offsets: int64 (n_words + 1,)
         ids, lengths = self._split(words)
         fallback = 0 if self.unknown is None else self.unknown

@@ -31,10 +31,7 @@ class Precision:
 def precision(
     a: np.ndarray, b: np.ndarray, pairs: Pairs, n_among: int, seed: int
 ) -> list[Precision]:
-    """Score the retrieval of the partners of words of A among the first ``n_among`` rows of B.
-
-    A word with several partners counts once, and any of them is right.
-    """
+    """Score whether words of A find one of their partners among ``n_among`` rows of B."""
     # a: float32 (V_a, D), b: float32 (V_b, D): one space, unit length or zero
     asked, queries = np.unique(pairs.a, return_inverse=True)
     candidates = np.flatnonzero(b[:n_among].any(axis=1))

@@ -89,10 +89,7 @@ def pair_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def resampled_errors(
     found: OccurrenceStates, periods: Periods, n_words: int, n: int, seed: int
 ) -> np.ndarray:
-    """Return the standard error of the distance of prototypes, by documents drawn ``n`` times.
-
-    NaN if the occurrences in a period are all of one document.
-    """
+    """Return the standard error of the prototypes' distance; NaN if a period has one document."""
     # returns float64 (n_words,)
     generator = np.random.default_rng(seed)
     ends = (0, len(periods.names) - 1)

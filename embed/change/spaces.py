@@ -67,10 +67,7 @@ def have_vectors(spaces: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def align(spaces: Sequence[np.ndarray], shared: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the first space and the others, rotated onto it.
-
-    Vectors are scaled to unit length, centered on the mean of the shared words, and scaled again.
-    """
+    """Yield the first space and the others, rotated onto it, all centered on the shared words."""
     # spaces: float32 (V, D) each; shared: bool (V,); yields float32 (V, D)
     prepared = [_prepared(space, shared) for space in spaces]
     yield prepared[0].astype(np.float32)

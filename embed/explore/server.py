@@ -158,10 +158,7 @@ class Answers:
         return asdict(found)
 
     def _differ(self, ask: "Request") -> dict[str, Any]:
-        """Return the words that two runs treat differently.
-
-        With ``chance``, by chance measured in the background, of which the percent is returned.
-        """
+        """Return the words that two runs treat differently, or how far ``chance`` is measured."""
         last = len(self._spaces) - 1
         pair = _number(ask, "a", 0, 0, last), _number(ask, "b", 1, 0, last)
         a, b = (self._spaces[n] for n in pair)

@@ -56,10 +56,7 @@ def parse_rows(buffer, spans, numbers, hard):
 
 @compiled
 def parse_number(buffer, position):
-    """Parse one decimal number; return (end, whether the value is exact, value).
-
-    The end equals the start if the token is not a number.
-    """
+    """Parse a decimal number; return (end, is exact, value), with the start as end if none."""
     # buffer: uint8 (n_bytes,)
     start = position
     negative = buffer[position] == ord("-")

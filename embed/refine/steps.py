@@ -51,10 +51,7 @@ def moments(rows: np.ndarray, some: np.ndarray) -> Moments:
 
 
 def without_top(space: Moments, n: int) -> np.ndarray:
-    """Return the projection that removes the first n principal components, float64 (D, D).
-
-    Mu & Viswanath 2018, "All-but-the-Top", algorithm 1.
-    """
+    """Return the map that removes n components (Mu & Viswanath 2018), float64 (D, D)."""
     top = space.principal()[1][:, :n]
     return np.asarray(np.eye(len(top)) - top @ top.T)
 
@@ -65,10 +62,7 @@ def first_components(space: Moments, n: int) -> np.ndarray:
 
 
 def whitening(space: Moments) -> np.ndarray:
-    """Return the map to principal components of variance 1, float64 (D, D).
-
-    Components without variance become zero.
-    """
+    """Return the map to components of variance 1, or 0 where there is none, float64 (D, D)."""
     values, axes = space.principal()
     some = values > space.least
     return np.asarray(axes * (some / np.sqrt(np.where(some, values, 1.0))))

@@ -82,10 +82,7 @@ class Fit:
         return self.coefficients.shape[1]
 
     def squared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return squared lengths of coefficients, those less their bias, and errors of the latter.
-
-        Errors are by the jackknife, in which residuals are those of the whole fit.
-        """
+        """Return squared lengths of coefficients, those less bias, and their jackknife errors."""
         # returns float64 (k,), (k,) and (k,)
         lengths = (self.coefficients**2).sum(axis=1)
         each = np.eye(len(lengths))

@@ -151,10 +151,7 @@ class TrainedDraws:
         return cosines
 
     def vectors(self, row: int) -> np.ndarray:
-        """Return the unit vectors of a word in each draw, in the coordinates of the run.
-
-        They are NaN where a draw lacks the word.
-        """
+        """Return unit vectors of a word by draw, rotated onto the run; NaN where it is missing."""
         # returns float32 (J, D)
         units = (_units(codes, np.array([row]))[0] for codes in self._codes)
         return np.array([unit @ by for unit, by in zip(units, self._rotations, strict=True)])
@@ -170,10 +167,7 @@ class TrainedDraws:
 
     @cached_property
     def _rotations(self) -> list[np.ndarray]:
-        """The orthogonal map of each draw that brings frequent words closest to those of the run.
-
-        Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem".
-        """
+        """The rotation of each draw that brings frequent words closest to those of the run."""
         # float32 (D, D) each
         rows = np.arange(min(_FREQUENT, len(self._matrix)))
         products = (unit_matrix(each, rows).T @ unit_matrix(self._matrix, rows)

@@ -53,19 +53,13 @@ def new_run(
     resume: str | None = None,
     started: datetime.datetime | None = None,
 ) -> Iterator[RunWriter]:
-    """Yield a run to write in, as :func:`firth.corpora.artifacts.artifact.new_artifact` does.
-
-    Its work ``started`` now, or before.
-    """
+    """Yield a run to write in, as ``new_artifact`` does; its work ``started`` now, or before."""
     with new_artifact(out, maker, force=force, resume=resume) as partial:
         yield RunWriter(partial, started)
 
 
 def training_maker(method: str, config: Any, corpus: "Corpus", **resolved: Any) -> dict[str, Any]:
-    """Return what identifies a training: an interrupted one with the same is resumed.
-
-    ``resolved`` are settings whose value differs from that of the config.
-    """
+    """Return what a training must have in common to resume; ``resolved`` overrides settings."""
     options = {**settings_for(config, corpus), **resolved}
     fixed = {name: value for name, value in options.items() if name not in CHANGEABLE}
     return {"command": f"train-{method}", "corpus": corpus.fingerprint, **fixed}

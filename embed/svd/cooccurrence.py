@@ -145,10 +145,7 @@ class _Job:
 
     @property
     def token_limit(self) -> int:
-        """Most tokens of a segment, so that its text and positions fit the memory.
-
-        Never below the vocabulary size, because per-word arrays take that much anyway.
-        """
+        """Most tokens of a segment that fits the memory; not below the vocabulary size."""
         if self.memory is None:
             return _MAX_TOKENS
         token_bytes = np.dtype(self.text_type).itemsize * 2 + np.dtype(np.int32).itemsize

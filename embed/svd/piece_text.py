@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
 
 class PieceText:
-    """A text whose words are replaced by their pieces; implements ``CountableView``.
-
-    Words with an unknown piece are left out.
-    """
+    """A text of the pieces of its words, without words with unknown ones: a ``CountableView``."""
 
     def __init__(self, view: "View", pieces: Pieces) -> None:
         ids, offsets = pieces.split(view.words)

@@ -321,10 +321,7 @@ def make_svd_run(
 def _vectors_of_pieces(
     corpus: "Corpus", config: SvdConfig, words: Sequence[str], partial: Path
 ) -> tuple[np.ndarray, int]:
-    """Learn pieces, and return words as means of their vectors, which are written, too.
-
-    Returns float32 (n_words, dim), and how many words are without a vector.
-    """
+    """Learn and write pieces; return their means by word, float32, and how many have none."""
     from firth.corpora.tokenizer.json_format import save_pieces
     from firth.embed.svd.piece_text import PieceText
 
@@ -422,10 +419,7 @@ def full_width(config: SvdConfig) -> int:
 def weighted_matrix(
     corpus: "Corpus", config: SvdConfig, directory: Path | None = None
 ) -> tuple[list[str], Any]:
-    """Return the matrix that a run factors, float32 CSR (V, V), with the words of its rows.
-
-    Counts that exceed the memory go to files in ``directory``, by default that of the system.
-    """
+    """Return the matrix that a run factors, float32 CSR (V, V), with the words of its rows."""
     config = with_width(config, corpus)
     view, n_words = _view(corpus, config)
     if graph := _graph(corpus, config):
@@ -497,10 +491,7 @@ def count_words(
     directory: Path | None,
     tasks: TaskFolder | None = None,
 ) -> Cooccurrences:
-    """Count co-occurrences, spilling to files in ``directory``, on threads or on a cluster.
-
-    Raises if there are none.
-    """
+    """Count co-occurrences, perhaps in files or on a cluster; raise if there are none."""
     counts = _count(view, n_words, config, directory, tasks)
     n_used = int(np.count_nonzero(view.counts))
     if n_used < 2 or not counts.starts[-1]:

@@ -32,10 +32,7 @@ def window_weights(window: int, weighting: str) -> tuple[list[int], int]:
 
 
 def count_type(counts: np.ndarray, weights: Sequence[int]) -> Any:
-    """Return the smallest integer type that no count can overflow.
-
-    A count is at most the occurrences of its word times the weights of both sides.
-    """
+    """Return the smallest integer type of counts up to occurrences times weights of both sides."""
     # counts: int64 (V,)
     bound = int(counts.max(initial=0)) * 2 * sum(weights)
     if bound >= _LIMIT:

@@ -18,10 +18,7 @@ _MAX_UNIT_WORDS = 10_000  # gensim drops the rest of a longer unit
 
 
 def train_gensim(trainer: Trainer, run: Path) -> None:
-    """Train with gensim; write word and context vectors.
-
-    Bit-identical with one thread and the same version of gensim.
-    """
+    """Train with gensim, bit-identical with one thread; write word and context vectors."""
     config, text = trainer.config, trainer.text
     n_cut = sum(int((np.diff(offsets) > _MAX_UNIT_WORDS).sum()) for _, offsets in text.shards())
     if n_cut:

@@ -66,10 +66,7 @@ def batches(
 
 
 def cut_long_units(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
-    """Split units much longer than a chunk, which would otherwise go to one thread.
-
-    Every word is trained on, but windows end at a cut.
-    """
+    """Split units much longer than a chunk, so that threads share them; windows end at a cut."""
     # offsets: int64 (m + 1,); returns int64 (m + n_cuts + 1,)
     long = np.flatnonzero(np.diff(offsets) > 2 * chunk_tokens)
     cuts = [

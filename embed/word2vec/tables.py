@@ -95,10 +95,7 @@ def make_tables(
     memory: str | None = None,
     besides: int = 0,
 ) -> Tables:
-    """Return the initial tables, with ``spare`` work rows behind the outputs.
-
-    Raise before they are allocated if they exceed ``memory`` together with the bytes ``besides``.
-    """
+    """Return the initial tables with ``spare`` work rows; raise if they exceed ``memory``."""
     starts, parts = np.zeros(1, np.int64), np.empty(0, np.int32)
     buckets = np.empty(0, np.int64)
     if ngrams is not None:

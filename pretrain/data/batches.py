@@ -111,10 +111,7 @@ class Batches:
         self._order = torch.empty(0, dtype=torch.int64, device=rows.ids.device)
 
     def batch(self, step: int, mask_rate: float) -> Batch:
-        """Make the batch of a step (from 0), in any order of steps, without waiting for the device.
-
-        A new epoch's order takes O(n_rows log n_rows).
-        """
+        """Make the batch of a step (from 0), in any order, without waiting for the device."""
         numbers = self._row_numbers(step)
         ids, tree = self._rows.take(numbers), self._rows.take_tree(numbers)
         made = self._objective.predict(ids, step=step, rate=mask_rate)

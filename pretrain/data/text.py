@@ -21,10 +21,7 @@ _MIN_SHARE_WITH_HEADS = 0.5  # less is no treebank: a tree of two words has as m
 
 @dataclass(frozen=True)
 class TextSplits:
-    """Training and held-out text of a corpus, with all words and punctuation.
-
-    Both have the same vocabulary; words that occur only in held-out text count 0 in ``train``.
-    """
+    """Training and held-out text of a corpus, with one vocabulary of words and punctuation."""
 
     train: "View"
     held_out: "View"

@@ -14,10 +14,7 @@ NO_GOVERNOR = -2  # of these; of roots and words whose head is unknown or in ano
 
 
 def pack_tree(view: "View", lengths: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """Return the number of each slot's word, and of its head, int16 or int32 (n_rows, 2, T).
-
-    Words are numbered in each row, from 0.
-    """
+    """Return each slot's word, numbered by row, and its head, int16 or int32 (n_rows, 2, T)."""
     # lengths: int64 (V,), pieces of each word; ids: (n_rows, T), the packed text of the view
     n_pieces = np.concatenate([lengths[rows] for rows, _ in view.shards()])
     governors = np.concatenate([*view.heads()])

@@ -109,10 +109,7 @@ _LAYOUTS = {
 
 
 def huggingface_form(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return config.json and tensors of the equivalent Hugging Face model.
-
-    The output embeddings are the input's and not listed.
-    """
+    """Return config.json and tensors of the equivalent model, whose output table is the input's."""
     config, weights = huggingface_config(model.config), dict(model.state_dict())
     for number, block in enumerate(cast(Iterable[Any], model.core.blocks)):
         name = f"{_BLOCKS}{number}.mixer"

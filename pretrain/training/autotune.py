@@ -209,10 +209,7 @@ def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
 def _fastest(
     timer: StepTimer, candidates: list[StepSettings], *, needed: bool
 ) -> tuple[StepSettings, float | None]:
-    """Return the fastest of ``candidates``, simplest first, and its seconds per step.
-
-    The seconds are None if nothing was measured: one candidate, and no time ``needed``.
-    """
+    """Return the fastest of ``candidates``, simplest first; seconds are None if not measured."""
     if len(candidates) == 1 and not needed and timer.device.type == "cpu":
         return candidates[0], None
     best, best_seconds = _fit_micro_batch(timer, candidates[0])

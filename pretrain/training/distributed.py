@@ -76,10 +76,7 @@ class ProcessGroup:
 
     @contextlib.contextmanager
     def first_ahead(self) -> Iterator[None]:
-        """Let the others wait at the start of a block until the first process has left it.
-
-        If it raises, they exit with SystemExit.
-        """
+        """Let the others wait until the first process leaves the block; they exit if it raises."""
         if not self.is_first and self.broadcast(False) <= 0:  # below 0 if it gave up in training
             raise SystemExit(1)
         try:

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 def measure_forgetting(
     run: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, device: torch.device
 ) -> dict[str, dict[str, Any]]:
-    """Return held-out losses of the first and the last weights, on the new text and the old.
-
-    The old one is left out if its corpus is gone, or the same.
-    """
+    """Return held-out losses of first and last weights, on the new text and, if there, the old."""
     assert config.continue_ is not None
     tuned, texts = read_tuned(run / TUNED_FILE), {"corpus": corpus}
     assert tuned is not None

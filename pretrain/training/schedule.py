@@ -30,10 +30,7 @@ class Budget:
         return None, self.seconds * share
 
     def midpoint(self, step: int, seconds: float) -> float:
-        """Return the progress at which the next step gets its learning rate.
-
-        Of steps the middle, so that neither the first nor the last one has rate 0.
-        """
+        """Return the progress at which the next step gets its rate: of steps the middle."""
         return self.progress(step, seconds) if self.steps is None else (step + 0.5) / self.steps
 
 

@@ -217,10 +217,7 @@ class MlmSession(Session[MlmPosition]):
     def write_score(
         self, score: MlmScore, unigram: MlmScore, causal: MlmScore | None = None
     ) -> None:
-        """Write a held-out evaluation; raise if the training diverged.
-
-        ``causal`` is the score of causal rows if only some are.
-        """
+        """Write a held-out evaluation, perhaps with causal rows; raise if the training diverged."""
         assert self.metrics is not None
         step = self.position.step
         if not math.isfinite(score.loss):

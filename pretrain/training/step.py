@@ -76,11 +76,7 @@ class Stepper:
         return self.stopwatch.part(part) if self.stopwatch else contextlib.nullcontext()
 
     def gradients(self, number: int, batch: Batch) -> Tensor:
-        """Compute the gradients of the mean loss of a batch.
-
-        Micro-batches are weighted by their number of targets, so the sum is the gradient of the
-        whole batch.
-        """
+        """Compute the gradients of the mean loss of a batch, over the targets of micro-batches."""
         # returns float32 (3,): summed loss, correct predictions, targets
         sums = self._local_gradients(number, batch)
         self._group.all_reduce([*(w.grad for w in self._weights if w.grad is not None), sums])

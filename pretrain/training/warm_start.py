@@ -172,10 +172,7 @@ def words_from_run(run: str, view: View, dim: int) -> WordVectors:
 
 
 def vectors_from_words(words: WordVectors, pieces: Pieces, *, run: str) -> np.ndarray:
-    """Return for each piece the mean of the vectors of the words that contain it, by frequency.
-
-    Pieces of no word get 0. Raise if these are most.
-    """
+    """Return for each piece the mean vector of words with it, or 0; raise if most have none."""
     # returns float32 (P, D)
     assert words.counts is not None
     rows = rows_from_words(words.vocabulary, words.counts, words.matrix, pieces)

@@ -33,10 +33,7 @@ class GraphFile:
 def read_graph(
     file: SourceFile, *, directed: bool, weighted: bool, options: ReadOptions | None = None
 ) -> GraphFile:
-    """Read an edge list, adjacency list, GraphML or SciPy sparse matrix, maybe compressed.
-
-    Of the options only the encoding and its errors count.
-    """
+    """Read an edge list, adjacency list, GraphML or SciPy matrix, encoded as in ``options``."""
     options = options or ReadOptions()
     stream = Stream(file, options, _BLOCK_BYTES)
     names: Sequence[str | int]

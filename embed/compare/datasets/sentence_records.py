@@ -19,10 +19,7 @@ _SNIFFED_LINES = 1_000  # enough to detect the form
 
 
 def labeled_records(path: Path, nothing: str, groups: str = "") -> Iterator[tuple[Row, str, str]]:
-    """Yield (line, label, text) for each record; ``nothing`` says what an empty file lacks.
-
-    The section of a line is its group, in a column or key ``groups``.
-    """
+    """Yield (line, label, text) of each record, its group as section; ``nothing`` is for errors."""
     every = read_lines(path)
     if not any(row.text.strip() for row in every):
         raise SourceError(f"{path}: contains {nothing}")

@@ -153,11 +153,7 @@ def one_hot(vocabulary: Sequence[str], *, text: Any = None) -> WordVectors:
 def random_vectors(
     vocabulary: Sequence[str], dim: int, seed: int, *, text: Any = None
 ) -> WordVectors:
-    """Draw each vector from a standard normal distribution.
-
-    The draw is keyed by (seed, word), so that a word's vector depends neither
-    on the other words nor on their order.
-    """
+    """Draw each vector from a standard normal distribution, keyed by (seed, word) alone."""
     key = seed.to_bytes(8, "little")
     hashes = [
         hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()

@@ -113,10 +113,7 @@ class Means(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Correlation(Statistic):
-    """Pearson's correlation of two series, or Spearman's.
-
-    Every replicate is ranked anew, with copies of one item tied at their mean rank.
-    """
+    """Pearson's correlation of two series, or Spearman's, ranked anew in every replicate."""
 
     x: np.ndarray  # float (n,), finite
     y: np.ndarray  # float (n,), finite

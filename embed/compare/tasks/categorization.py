@@ -78,10 +78,7 @@ class CategorizationTask(WordTask):
 def cluster_words(
     units: Any, n_clusters: int, key: Sequence[int], starts: int = STARTS
 ) -> np.ndarray:
-    """Cluster unit vectors by k-means from several k-means++ starts; return every clustering.
-
-    Each start has its own random stream, by ``key`` and its number.
-    """
+    """Cluster unit vectors by k-means from keyed k-means++ starts; return every clustering."""
     # units: float64 (n, D), dense or CSR; returns int64 (starts, n)
     import warnings
 

@@ -31,10 +31,7 @@ _LEARNING = 20_000  # most pairs that the probe learns from, which bounds its ti
 
 @dataclass(frozen=True)
 class LinksTask(WordTask):
-    """Pairs of nodes, ranked by the dot product, the cosine and a probe on their product.
-
-    The probe is that of Grover and Leskovec (2016): logistic regression on the Hadamard product.
-    """
+    """Pairs of nodes, ranked by dot product, cosine and a probe (Grover and Leskovec 2016)."""
 
     pairs: Sequence[NodePair]
     folds: int

@@ -49,10 +49,7 @@ def _sleep(builder: Any, microseconds: Any) -> None:
 
 @compiled
 def wait_for_all(counter: Any, expected: Any) -> None:
-    """Count this thread and wait until there have been ``expected`` arrivals.
-
-    The counter is not reset: the n-th barrier expects n times the number of threads.
-    """
+    """Count this thread and wait for ``expected`` arrivals, those of earlier barriers included."""
     # counter: int64 (1,)
     _arrive(counter)
     spins = 0

@@ -31,10 +31,7 @@ class Corruption:
         deleted: Tensor | None = None,
         order: Tensor | int = 0,
     ) -> Targets:
-        """Return rows without what is hidden, and the targets, which are weighted if predicted.
-
-        ``order`` sorts the slots before their columns do.
-        """
+        """Return rows without what is hidden, in ``order``, and targets, weighted if predicted."""
         # ids: int64 (B, T); hidden, starts, deleted: bool (B, T); order: int64 (B, T)
         segments, positions = lay_out(ids)
         marked = torch.where(starts, self._marks(starts, positions), ids)

@@ -155,10 +155,7 @@ class AnalogyTask(Task):
     def _look_up(
         self, vectors: StaticVectors, unknown: str
     ) -> tuple[FoundWords, np.ndarray, np.ndarray, list[np.ndarray]]:
-        """Look up all words; also return the rows of each line.
-
-        These are of its word, of its first answer, and of all its answers that are candidates.
-        """
+        """Look up all words; also return the rows of each line: word, first answer, answers."""
         found, lines = find_words(vectors, self.texts(), unknown), self._pairs.lines
         words = found.places(line.word for line in lines)
         firsts = found.places(line.answers[0] for line in lines)
