@@ -78,14 +78,20 @@ def decorators(node: Function | ast.ClassDef) -> set[str]:
 
 
 def is_described_elsewhere(place: Place) -> bool:
-    """Return whether one sentence is enough: for properties, protocol methods and overrides."""
+    """Return whether one sentence is enough, as it is if that names what else describes it.
+
+    So it is for properties, protocol methods and overrides.
+    """
+    docstring = ast.get_docstring(place.node) or ""
     if decorators(place.node) & {"property", "setter", "cached_property"}:
+        return True
+    if re.search(r"^.*, as :(?:func|meth):`[\w.]+` does\.$", docstring):
         return True
     if not place.owner:
         return False
     owner = getattr(importlib.import_module(module_name(place.file)), place.owner)
     if getattr(owner, "_is_protocol", False):
-        return not sections(ast.get_docstring(place.node) or "")
+        return not sections(docstring)
     return any(place.node.name in vars(base) for base in owner.__mro__[1:])
 
 

@@ -385,31 +385,13 @@ class WordVectors:
         return centers
 
     def row(self, word: str) -> int | None:
-        """Return the row of a word: :meth:`StaticVectors.row`.
-
-        Parameters
-        ----------
-        word
-
-        Returns
-        -------
-        int or None
-        """
+        """Return the row of a word, as :meth:`StaticVectors.row` does."""
         if isinstance(self.vocabulary, StoredVocabulary):
             return self.vocabulary.row(word)
         return self._index.get(word)
 
     def vector(self, word: str) -> np.ndarray | None:
-        """Return the vector of a word: :meth:`StaticVectors.vector`.
-
-        Parameters
-        ----------
-        word
-
-        Returns
-        -------
-        float32 (D,) or None
-        """
+        """Return the vector of a word, as :meth:`StaticVectors.vector` does."""
         row = self.row(word)
         if row is None:
             parts = self.subwords or self.pieces
@@ -472,18 +454,7 @@ class WordVectors:
         return [self._spelling(word) or word for word in words]
 
     def nearest(self, word: str | np.ndarray, k: int = 10) -> Neighbors:
-        """Find the words nearest to a word or a vector by cosine.
-
-        Parameters
-        ----------
-        word, k
-            As of :func:`firth.nearest`, but one word, or any vector of D numbers.
-
-        Returns
-        -------
-        Neighbors
-            Best first, as of :func:`firth.nearest`.
-        """
+        """Find the words nearest to one word or any vector, as :func:`firth.nearest` does."""
         if isinstance(word, str):
             return nearest(self, word, k)[0]
         vector = np.asarray(word)
@@ -499,32 +470,11 @@ class WordVectors:
         return nearest_to(self, unit_length(query), [None], k)[0]
 
     def similarity(self, a: str, b: str) -> float:
-        """Compute the cosine of two words.
-
-        Parameters
-        ----------
-        a, b
-            As of :func:`firth.similarity`.
-
-        Returns
-        -------
-        float
-        """
+        """Compute the cosine of two words, as :func:`firth.similarity` does."""
         return similarity(self, a, b)
 
     def analogy(self, a: str, b: str, c: str, k: int = 10, method: str = "3cosadd") -> Neighbors:
-        """Answer "a is to b as c is to which word?".
-
-        Parameters
-        ----------
-        a, b, c, k, method
-            As of :func:`firth.analogy`.
-
-        Returns
-        -------
-        Neighbors
-            The answers, best first.
-        """
+        """Answer "a is to b as c is to which word?", as :func:`firth.analogy` does."""
         return analogy(self, a, b, c, k, method)
 
     def to_gensim(self) -> Any:

@@ -62,18 +62,7 @@ class LearningCurve:
         return html_curve(self.document)
 
     def to_pandas(self) -> Any:
-        """Return all results as a pandas.DataFrame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            With the keys of ``document["results"]`` as columns.
-
-        Raises
-        ------
-        FirthError
-            If pandas is not installed.
-        """
+        """Return all results as a pandas.DataFrame, as :meth:`Compared.to_pandas` does."""
         return data_frame(self.document["results"])
 
     def show(self) -> None:
@@ -81,27 +70,7 @@ class LearningCurve:
         print_curve(self.document)
 
     def draw(self, path: str | Path, *, force: bool = False) -> Picture:
-        """Draw scores against tokens; needs the extra ``plots``.
-
-        Parameters
-        ----------
-        path : str or Path
-            A file ending in ``.svg`` or ``.png``.
-        force : bool
-            Overwrite the file.
-
-        Returns
-        -------
-        Picture
-            The file; a notebook shows it.
-
-        Raises
-        ------
-        ArtifactError
-            If ``path`` exists or cannot be written.
-        SettingError
-            If it has another suffix, or matplotlib is not installed.
-        """
+        """Draw scores against tokens to a file, as :meth:`Compared.draw` does."""
         return draw_curve(self.document, Path(path), force=force)
 
 
