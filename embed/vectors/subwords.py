@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from firth.corpora.artifacts.arrays import save_array
+from firth.corpora.artifacts.arrays import offsets_of, save_array
 from firth.corpora.common.errors import ArtifactError, SettingError
 
 INPUTS = "inputs.npy"
@@ -69,7 +69,7 @@ def byte_buckets(
 ) -> tuple[np.ndarray, np.ndarray]:
     """List the buckets of the n-grams of many words given as bytes."""
     # returns starts: int64 (V + 1,); returns buckets: int64 (n,)
-    from firth.embed.vectors.subwords_kernels import count_ngrams, hash_ngrams
+    from firth.embed.vectors.subwords_kernels import hash_ngrams
 
     lengths = np.fromiter(map(len, cells), np.int64, len(cells)) + 2
     ends = np.cumsum(lengths)
@@ -79,9 +79,12 @@ def byte_buckets(
     for row in np.flatnonzero(lengths == len(end_of_sentence) + 2).tolist():
         if cells[row] == end_of_sentence:
             ends[row] = begins[row]
-    starts = np.zeros(len(cells) + 1, np.int64)
-    count_ngrams(buffer, begins, ends, shortest, longest, starts[1:])
-    np.cumsum(starts, out=starts)
+    sizes = np.add.reduceat(buffer & 0xC0 != 0x80, begins, dtype=np.int64)  # in characters
+    sizes[ends == begins] = 0
+    counts = np.maximum(sizes - 2, 0) * (shortest == 1)  # < and > alone do not count
+    for size in range(max(shortest, 2), min(longest, sizes.max(initial=0)) + 1):
+        counts += np.maximum(sizes - size + 1, 0)
+    starts = offsets_of(counts)
     buckets = np.empty(starts[-1], np.int64)
     hash_ngrams(buffer, begins, ends, shortest, longest, n_buckets, starts, buckets)
     return starts, buckets

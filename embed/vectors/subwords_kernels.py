@@ -8,27 +8,6 @@ _MASK = 0xFFFFFFFF
 
 
 @compiled
-def count_ngrams(buffer, starts, ends, shortest, longest, counts):
-    """Count the n-grams of each word."""
-    # buffer: uint8 (n_bytes,); starts, ends: int64 (V,); counts: int64 (V,)
-    for w in range(len(starts)):
-        n = 0
-        for i in range(starts[w], ends[w]):
-            if buffer[i] & 0xC0 == 0x80:  # within a character
-                continue
-            j = i
-            for size in range(1, longest + 1):
-                if j >= ends[w]:
-                    break
-                j += 1
-                while j < ends[w] and buffer[j] & 0xC0 == 0x80:
-                    j += 1
-                if size >= shortest and not (size == 1 and (i == starts[w] or j == ends[w])):
-                    n += 1
-        counts[w] = n
-
-
-@compiled
 def hash_ngrams(buffer, starts, ends, shortest, longest, n_buckets, offsets, buckets):
     """Write the bucket of each n-gram of each word: 32-bit FNV-1a, modulo ``n_buckets``."""
     # buffer: uint8 (n_bytes,); starts, ends: int64 (V,); offsets: int64 (V + 1,); buckets: int64
@@ -36,7 +15,7 @@ def hash_ngrams(buffer, starts, ends, shortest, longest, n_buckets, offsets, buc
     for w in range(len(starts)):
         at = offsets[w]
         for i in range(starts[w], ends[w]):
-            if buffer[i] & 0xC0 == 0x80:
+            if buffer[i] & 0xC0 == 0x80:  # within a character
                 continue
             j = i
             hashed = _FIRST_HASH
