@@ -7,6 +7,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from firth.corpora.common.device import DEVICES, WHICH
+
 OUTPUT, MACHINE = "Output", "Seeds and machine"  # groups of many commands
 PATH = click.Path(path_type=Path)
 SHOWS_ALL = "shows_all"  # in the ``meta`` of a context
@@ -52,6 +54,16 @@ def count_option(name: str, default: int, help: str, **settings: Any) -> Any:
         "-n", name, type=click.IntRange(min=0), metavar="N", default=default,
         help=f"{help}; 0 for all.", callback=lambda _context, _option, n: n or None, **settings,
     )  # fmt: skip
+
+
+# of a command that runs an encoder
+device_option = option(
+    "--device",
+    type=click.Choice(DEVICES),
+    default="auto",
+    show_default=True,
+    help=f"Where the encoder runs; {WHICH}",
+)
 
 
 class Command(click.Command):

@@ -3,7 +3,6 @@
 import ctypes
 import sys
 from importlib.util import find_spec
-from typing import Any
 
 from firth.corpora.common.errors import SettingError, needed_packages
 
@@ -31,21 +30,6 @@ def choose_device(requested: str) -> str:
     raise SettingError(
         f"`device={gpu}`: torch {torch.__version__} sees no {gpu.upper()} device; pass `device=cpu`"
     )
-
-
-def device_option(command: Any) -> Any:
-    """Add ``--device`` to a command that runs an encoder."""
-    import click
-
-    from firth.corpora.common.command import option
-
-    return option(
-        "--device",
-        type=click.Choice(DEVICES),
-        default="auto",
-        show_default=True,
-        help=f"Where the encoder runs; {WHICH}",
-    )(command)
 
 
 def _has_cuda_driver() -> bool:

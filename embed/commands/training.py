@@ -11,7 +11,7 @@ import click
 from firth.corpora.common.command import MACHINE, OUTPUT, option
 from firth.corpora.common.estimate import Estimate, dry_run_options, print_estimate, require_out
 from firth.corpora.common.options import click_options, take
-from firth.embed.runs.seeds import KEPT, SeedRuns, seeds_option
+from firth.embed.runs.seeds import KEPT, SeedRuns
 
 if TYPE_CHECKING:  # it imports numba
     from firth.corpora.store.corpus import Corpus
@@ -19,6 +19,25 @@ if TYPE_CHECKING:  # it imports numba
 
 ConfigT = TypeVar("ConfigT")
 _SIZES = 16  # bytes of a word beside its draws
+
+_seeds_option = option(
+    "--seeds",
+    group=MACHINE,
+    rare=True,
+    type=click.IntRange(min=1, max=1_000),
+    metavar="N",
+    help="Train N runs that differ only in the seed, from --seed on: OUT-seed1 to OUT-seedN.",
+)
+# of a method that can only be trained again
+resamples_option = option(
+    "--resamples",
+    group=MACHINE,
+    rare=True,
+    type=click.IntRange(min=20, max=1_000),
+    metavar="N",
+    help="Train N more times, such as 20, on random halves of the documents, for intervals "
+    "of neighbors. A run that is trained is kept.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +128,7 @@ def training_options(
         click.argument("corpus"),
         option("--out", type=out_type, help="The run to make.", group=OUTPUT),
         click_options(config_class, skip=skip),
-        seeds_option,
+        _seeds_option,
         *others,
         option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT),
         dry_run_options,
@@ -129,19 +148,6 @@ def training_options(
         return run
 
     return decorate
-
-
-def resamples_option(command: Any) -> Any:
-    """Add ``--resamples N`` to the command of a method that can only be trained again."""
-    return option(
-        "--resamples",
-        group=MACHINE,
-        rare=True,
-        type=click.IntRange(min=20, max=1_000),
-        metavar="N",
-        help="Train N more times, such as 20, on random halves of the documents, for intervals "
-        "of neighbors. A run that is trained is kept.",
-    )(command)
 
 
 def size(run: Path) -> str:

@@ -21,25 +21,8 @@ from firth.embed.runs.run import FREE, INIT, trained
 
 ConfigT = TypeVar("ConfigT")
 
-_MAX_SEEDS = 1_000
 KEPT = "kept, already trained with these settings"
 _FEW = 3  # runs that the hint lists by name
-
-
-def seeds_option(command: Any) -> Any:
-    """Add ``--seeds N`` to a training command."""
-    import click
-
-    from firth.corpora.common.command import MACHINE, option
-
-    return option(
-        "--seeds",
-        group=MACHINE,
-        rare=True,
-        type=click.IntRange(min=1, max=_MAX_SEEDS),
-        metavar="N",
-        help="Train N runs that differ only in the seed, from --seed on: OUT-seed1 to OUT-seedN.",
-    )(command)
 
 
 @dataclass(frozen=True, kw_only=True)

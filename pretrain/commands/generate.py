@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from firth.corpora.common.command import PATH, Command, option
-from firth.corpora.common.device import device_option
+from firth.corpora.common.command import PATH, Command, device_option, option
 from firth.corpora.common.options import click_options
 from firth.pretrain.inference.sampling import GenerateConfig
 
