@@ -284,10 +284,7 @@ class _Builder:
             self.entries.append(self.shards[-1].finish())
 
     def _merge(self) -> tuple[dict[Hashable, np.ndarray], np.ndarray | None]:
-        """Write the vocabulary; return the final ids of the types of each table.
-
-        With ``lemmatize`` these are ids of forms; the second array has the lemma of each form.
-        """
+        """Write the vocabulary; return final ids by table: of types, or of forms and lemmas."""
         words, max_types = self.directory / "vocabulary", self.options.max_types
         if self.request.phrases:
             max_types = None  # rare words may be parts of phrases; the last pass leaves words out

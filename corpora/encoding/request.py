@@ -102,10 +102,7 @@ class Request:
         return self.phrases.options.phrase_passes if self.phrases else 0
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that determine the tokens, as JSON.
-
-        Memory, threads and ``keep_text`` do not, so that they are not part of the fingerprint.
-        """
+        """Return the settings that determine the tokens, as memory and threads do not, as JSON."""
         # corpora without phrases have the settings of versions without the option
         phrases = {"phrases": self.phrases.settings()} if self.phrases else {}
         read = asdict(self.read)

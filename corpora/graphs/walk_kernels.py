@@ -110,10 +110,7 @@ def _draw_biased(offsets, neighbors, weights, totals, limits, others, before, no
 def walk(
     offsets, neighbors, weights, totals, limits, others, starts, first, key, p, q, length, ids, ends
 ):
-    """Write a walk of ``length`` nodes from each start; a node without edges ends it.
-
-    The walk of number n draws from a stream of its own, keyed by ``key`` and n.
-    """
+    """Write a walk of ``length`` nodes or less from each start, by a random stream of its own."""
     # offsets, neighbors, weights: of a NodeGraph; totals, limits, others: of fill_alias_tables
     # weights, totals, limits and others are empty if all edges weigh the same
     # starts: int64 (n_walks,); first: int64, number of the first walk; key: uint64

@@ -37,10 +37,7 @@ class Walker:
             )
 
     def starts(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield for each block the number of its first walk, and the nodes where walks start.
-
-        Each round has all nodes in another order.
-        """
+        """Yield the number of the first walk of each block, and its starts, shuffled by round."""
         # yields int64 (n_walks,)
         first, waiting = 0, self.nodes[:0]
         for number, key in enumerate(self._round_keys, 1):

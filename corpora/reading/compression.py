@@ -32,10 +32,7 @@ def compression_of(head: bytes) -> str | None:
 def decompress(
     chunks: Iterable[bytes], kind: str, source: str, most_bytes: float = 0
 ) -> Iterator[bytes]:
-    """Decompress a stream of one or more concatenated members.
-
-    The window of xz and zstd, which is held in memory, may have ``most_bytes``, or 128 MiB.
-    """
+    """Decompress a stream of concatenated members, with a window of ``most_bytes`` or 128 MiB."""
     window = int(min(max(most_bytes, _LEAST_WINDOW), 1 << 31))
     decoder, errors = _decoder(kind, window)
     for step in _steps(chunks):

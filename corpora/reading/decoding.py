@@ -36,10 +36,7 @@ def line_of(data: bytes, offset: int, first_line: int) -> int:
 
 
 def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tuple[bytes, int]:
-    """Check that whole lines are UTF-8 without NULs; return them and the number of bytes replaced.
-
-    ``errors`` is ``strict``, which raises UnreadableError with the line number, or ``replace``.
-    """
+    """Return whole lines of UTF-8 without NULs, and how many bytes were replaced; or raise."""
     nul = data.find(b"\0")
     if nul < 0 and _is_utf8(data):
         return data, 0

@@ -46,10 +46,7 @@ _KINDS = (
 def as_files(
     source: TextSource, read: ReadOptions | None, text: str | None, keep: Iterable[str]
 ) -> Iterator[tuple[Files, ReadOptions]]:
-    """Yield the files of a source, and options with the field of the text and the fields to keep.
-
-    Text in memory is in a temporary file, which has the name of the object's type.
-    """
+    """Yield the files of a source, text in memory as a temporary one, and how to read them."""
     read = _with_fields(read or ReadOptions(), text, keep)
     files = paths_of(source)
     if files is not None:

@@ -188,10 +188,7 @@ def _joins(text, position, stop, code, before, neighbors):
 
 @compiled
 def _symbol_end(text, position, stop, code, neighbors):
-    """Return the end of what belongs to a symbol that ends at ``position``.
-
-    That is a second letter of a flag, and marks, skin tones and pictures joined by ZWJ.
-    """
+    """Return the end of what a symbol takes with it: flag letters, marks, skin tones, ZWJ parts."""
     kinds = EXTENDS | neighbors[code] & REGIONAL
     while position < stop:
         following, width = read_character(text, position)

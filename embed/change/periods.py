@@ -158,10 +158,7 @@ def read_periods(
 def _strata(
     corpus: Corpus, within: Sequence[str], period_of: np.ndarray, periods: Sequence[str]
 ) -> np.ndarray:
-    """Return the stratum of each document; take those without one out of their period.
-
-    A document has none without a value of each field, or if only one period has its values.
-    """
+    """Return the stratum of each document; take those out that lack one or share it with none."""
     # period_of: int64 (n_documents,), is changed; returns int64 (n_documents,)
     rows = list(zip(*(kept_field(corpus, field) for field in within), strict=True))
     fields = " and ".join(within)

@@ -406,9 +406,6 @@ def sif_weights(vectors: WordVectors) -> np.ndarray:
 
 
 def weights_of(counts: np.ndarray, total: float | None = None) -> np.ndarray:
-    """Return a / (a + p) for words of probability p by their counts, float64 (V,).
-
-    The ``total`` is that of the counts, unless they are of some words only.
-    """
+    """Return a / (a + p) for words by counts, of ``total`` tokens if not all, float64 (V,)."""
     total = counts.sum() if total is None else total
     return np.asarray(_SMOOTHING / (_SMOOTHING + counts / total))

@@ -96,10 +96,7 @@ def _dealt(
     resamples: int,
     generator: np.random.Generator,
 ) -> Iterator[tuple[WordVectors, WordVectors]]:
-    """Yield runs on ``size`` random documents and on the others.
-
-    If both are made alike, each document is taken twice, and their seeds differ.
-    """
+    """Yield runs on ``size`` random documents and on the others, or on both if made alike."""
     halves = a is b
     documents, n = training_documents(text), count_documents(text)
     for number in range(resamples):

@@ -195,10 +195,7 @@ class _Reader:
 
 
 def write_fasttext(vectors: WordVectors, path: Path) -> None:
-    """Write a model as fastText does, of a run with n-grams or of words alone.
-
-    The rows of buckets that no word of the run has are zero. Context vectors are the output table.
-    """
+    """Write a model as fastText does; unused buckets are zero, contexts are its output table."""
     table, run = vectors.subwords, vectors.path
     if vectors.pieces is not None or (table is not None and (run is None or table.buckets is None)):
         raise ArtifactError(

@@ -25,10 +25,7 @@ FEWEST_UNITS = 20  # fewer hardly show how they differ
 
 
 class DrawnCorpus(Corpus):
-    """The training text of each document of some shards, a number of times.
-
-    With ``held_out`` their held-out text is training text, too.
-    """
+    """The training text (``held_out`` adds the rest) of documents of shards, so often each."""
 
     def __init__(
         self,

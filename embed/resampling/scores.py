@@ -50,10 +50,7 @@ def errors_and_shares(
     score: Score = cosines,
     n_bytes: int = _BYTES,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the standard deviation of each score, and how often it is among the k largest.
-
-    That is counted over simulated texts, whose scores vary together as those of the draws.
-    """
+    """Return the deviation of each score, and how often it is in the top k of simulated texts."""
     # returns float64 (q, C) and (q, C)
     from threadpoolctl import threadpool_limits
 

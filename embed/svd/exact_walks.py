@@ -32,10 +32,7 @@ def walk_matrix(
     graph: NodeGraph, nodes: np.ndarray, config: Any, *,
     memory: int, directory: Path | None, progress: Progress,
 ) -> Any:  # fmt: skip
-    """Return the shifted positive PMI of some nodes, as :func:`firth.embed.svd.ppmi.weigh` does.
-
-    Raise SettingError if it exceeds ``memory`` (bytes), by an estimate from some of its rows.
-    """
+    """Return the shifted positive PMI as ``weigh`` does; raise if it would exceed ``memory``."""
     # nodes: int64 (V,), of the rows; config: an SvdConfig
     # returns scipy.sparse.csr_matrix, float32 (V, V), columns ascending
     edges = _adjacency(graph)

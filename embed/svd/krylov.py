@@ -50,10 +50,7 @@ class Bidiagonal:
 def bidiagonalize(
     operations: Operations, rank: int, columns: int, seed: int, progress: Progress
 ) -> Bidiagonal:
-    """Grow the bases until the ``rank`` largest singular values converge, or to ``columns``.
-
-    ``columns`` is rounded up to whole blocks; the result has at least ``rank`` basis vectors.
-    """
+    """Grow the bases until the ``rank`` largest values converge, or to ``columns`` in blocks."""
     V, C = operations.shape
     steps = -(-columns // WIDTH)
     left = _Basis(operations, V, steps * WIDTH, (seed, 0))

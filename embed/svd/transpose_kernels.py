@@ -9,10 +9,7 @@ from firth.corpora.common.jit import compiled
 def transpose_columns(
     starts: Any, columns: Any, values: Any, first: Any, last: Any, places: Any, rows: Any, out: Any
 ) -> None:
-    """Write the entries of columns ``first`` to ``last - 1``, column by column, rows ascending.
-
-    ``places`` are where the next entry of each column goes.
-    """
+    """Write the entries of columns ``first`` to ``last - 1`` at ``places``, by column and row."""
     # starts: int64 (V + 1,); columns: uint32 (n,); values: float32 (n,)
     # places: int64 (C,); rows: uint32 (n,); out: float32 (n,)
     for r in range(len(starts) - 1):

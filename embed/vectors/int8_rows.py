@@ -22,10 +22,7 @@ _AGAIN = "export it again"
 
 
 class Int8Rows:
-    """A matrix of rows in 8 bits, possibly memory-mapped; what is taken of it is float32.
-
-    An index returns what it returns of a float32 matrix (V, D), and only those rows are unpacked.
-    """
+    """A matrix in 8 bits, possibly memory-mapped, of which an index takes float32 rows."""
 
     ndim = 2
     dtype = np.dtype(np.float32)

@@ -75,10 +75,7 @@ class NgramMeans:
 def with_ngram_means(
     vectors: np.ndarray, words: Sequence[str], width: int, name: str
 ) -> tuple[np.ndarray, NgramMeans]:
-    """Return vectors with the mean of each word's n-grams appended, and the n-grams.
-
-    Made of the first ``width`` columns at length 1, less the mean of all words.
-    """
+    """Return vectors with the centered mean of each word's n-grams appended, and the n-grams."""
     import scipy.sparse as sp  # lazy: queries do without it
 
     # vectors: float32 (V, D); returns float32 (V, D + width)

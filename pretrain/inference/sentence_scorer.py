@@ -49,10 +49,7 @@ class NextPieceScorer(PieceScorer):
 
     @torch.inference_mode()
     def _piece_scores(self, text: PiecedText, left_to_right_in_words: bool) -> np.ndarray:
-        """Return the log probability of each piece after those before it, the frame's first.
-
-        The end of the sentence is not scored.
-        """
+        """Return the log probability of each piece after those before it, but not of the end."""
         scores = np.zeros(len(text.ids))
         frame = self._scored_frame
         windows = text.windows(self.max_pieces + len(self.frame.before) - len(frame.before))

@@ -131,10 +131,7 @@ class PieceWindows:
         return order[np.searchsorted(self.kept_starts[order], pieces, side="right") - 1]
 
     def batches(self, slots: int) -> Iterator[np.ndarray]:
-        """Yield numbers of windows of similar length, int64 (B,), longest first.
-
-        A batch has at most ``slots`` slots, unless one window alone has more.
-        """
+        """Yield numbers of windows of similar length, longest first, ``slots`` slots at most."""
         lengths = self.stops - self.starts + _SPECIALS
         order = np.argsort(-lengths, kind="stable")
         first = 0
