@@ -113,18 +113,7 @@ class Compared:
         return list(self.document.get("failures", []))
 
     def to_pandas(self) -> Any:
-        """Return all results as a pandas.DataFrame, a row per run, set and metric.
-
-        Returns
-        -------
-        pandas.DataFrame
-            With the keys of ``document["results"]`` as columns.
-
-        Raises
-        ------
-        FirthError
-            If pandas is not installed.
-        """
+        """Return ``document["results"]``, a row per run, set and metric, as a pandas.DataFrame."""
         return data_frame(self.document["results"])
 
     def show(self) -> None:

@@ -167,10 +167,7 @@ class SentenceVectors:
     def word_vectors(self) -> WordVectors:
         """Return vectors of words whose plain mean is the vector of a line.
 
-        Returns
-        -------
-        WordVectors
-            The same words, in memory; what vectors of other words are composed of is left out.
+        They are in memory, without what vectors of other words are composed of.
         """
         rows = self.weights[:, None] * np.asarray(self.vectors.matrix, np.float64)
         rows = _placed(self.learned, rows)
