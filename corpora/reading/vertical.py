@@ -79,13 +79,8 @@ class _Layout:
         return sum((cell[:1] == word[:1]) + 0.01 * (cell == word) for word, cell in pairs)
 
 
-def is_vertical(head: bytes) -> bool:
-    """Return whether nearly all lines are words, with equally many cells, or tags."""
-    return _layout(head) is not None
-
-
 def _layout(head: bytes) -> _Layout | None:
-    """Return the layout of a vertical file; None if a file is something else."""
+    """Return the layout of a file, if nearly all lines are words, with as many cells, or tags."""
     lines = [line.strip(" ") for line in head[:HEAD_BYTES].decode("utf-8", "replace").split("\n")]
     if len(head) >= HEAD_BYTES:
         lines.pop()  # may be cut
@@ -222,4 +217,4 @@ def _attributes(text: str) -> dict[str, str]:
     return found
 
 
-VERTICAL = Format(vertical_blocks, ("field", "keep"), is_vertical)
+VERTICAL = Format(vertical_blocks, ("field", "keep"), _layout)

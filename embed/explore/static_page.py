@@ -53,20 +53,15 @@ _SCRIPT = re.compile(r'<script\b[^>]*?\s*\bsrc="/?(?:data|map|page)\.js"[^>]*></
 
 
 def write_page(
-    spaces: Sequence[Space],
-    out: Path,
-    *,
-    force: bool = False,
-    method: str = "pca",
-    n_compared: int = COMPARED,
+    spaces: Sequence[Space], out: Path, *, force: bool = False, method: str = "pca"
 ) -> None:
     """Write the page with the data of some runs, with maps by a method."""
-    page = page_with(data_of(spaces, method, n_compared))
+    page = page_with(data_of(spaces, method))
     with atomic_output(out, force) as partial:
         partial.write_text(page, encoding="utf-8", newline="\n")
 
 
-def data_of(spaces: Sequence[Space], method: str, n_compared: int) -> dict[str, Any]:
+def data_of(spaces: Sequence[Space], method: str, n_compared: int = COMPARED) -> dict[str, Any]:
     """Return the data of the page, see above."""
     differ = None
     if len(spaces) > 1:

@@ -66,7 +66,8 @@ def make_baselines(
     in_all_runs = {known[text] for text, n_runs in times.items() if n_runs == len(runs)}
     vocabulary = sorted(ranks, key=lambda word: (word not in in_all_runs, ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
-    segmentation = _RunSegmentation(known, next((run.words for run in runs), _as_one))
+    divide = runs[0].words if runs else lambda text: [text]
+    segmentation = _RunSegmentation(known, divide)
     unit_vectors = one_hot(words, text=segmentation)
     random = random_vectors(words, _DIM, seed, text=segmentation)
     counts = _counts_of(runs, vocabulary)
@@ -135,11 +136,6 @@ class _RunSegmentation:
     def words(self, text: str) -> list[str]:
         """Return the run's word, or else the words into which the first run divides a text."""
         return [self.known[text]] if text in self.known else self.divide(text)
-
-
-def _as_one(text: str) -> list[str]:
-    """Return a text as the only word."""
-    return [text]
 
 
 def one_hot(vocabulary: Sequence[str], *, text: Any = None) -> WordVectors:
