@@ -27,6 +27,13 @@ from firth.corpora.text.segment import TextSettings
     help="Sequences of tokens, such as sessions: the same as --segmenter tokens.",
     group="Words",
 )
+@option(
+    "--pairs",
+    is_flag=True,
+    help="A source, a target and perhaps tags (V;PST) in each line, divided by tabs: the same as "
+    "--pattern pairs. Units are characters, or what blanks divide if most cells have some.",
+    group="Words",
+)
 @click_options(TextSettings)
 @click_options(PhraseOptions)
 @click_options(WalkOptions)
@@ -40,6 +47,7 @@ def command(
     cluster: str | None,
     force: bool,
     tokens: bool,
+    pairs: bool,
     dry_run: bool,
     as_json: bool,
     **options: Any,
@@ -63,6 +71,7 @@ def command(
         firth build-corpus news/ --phrases npmi --phrase-passes 2 --out out/news
         firth build-corpus sessions.txt --tokens --out out/sessions
         firth build-corpus drugs.csv --field smiles --pattern smiles --out out/drugs
+        firth build-corpus verbs.tsv --pairs --out out/verbs
         firth build-corpus 's3://bucket/*.gz' --cluster local:3 --out out/news
         firth build-corpus friends.edg --walks 10x80 --q 0.5 --out out/friends
     """
@@ -77,6 +86,10 @@ def command(
         if options["segmenter"] not in ("words", "tokens"):
             raise SettingError(f"`tokens` and `segmenter={options['segmenter']}`: drop one of them")
         options["segmenter"] = "tokens"
+    if pairs:
+        if options["pattern"] is not None or tokens:
+            raise SettingError("`pairs` is a `pattern` of tokens; drop the other")
+        options["pattern"] = "pairs"
     request = make_request(
         sources,
         read=take(ReadOptions, options),

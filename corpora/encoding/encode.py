@@ -9,10 +9,12 @@ from functools import partial
 import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.errors import SourceError
 from firth.corpora.encoding.encode_kernels import hash_documents
 from firth.corpora.encoding.keep_text import CompressedText, compress_sentences
 from firth.corpora.reading.text_blocks import RawBlock, TextBlock
 from firth.corpora.text.characters import SENTENCE_SEPARATOR, TOKEN_SEPARATOR
+from firth.corpora.text.pairs import PAIRS, pair_problem
 from firth.corpora.text.patterns import count_unmatched, tokens_by
 from firth.corpora.text.segment import (
     TextSettings,
@@ -129,6 +131,8 @@ def _sequences(block: TextBlock, keys: np.ndarray, pattern: str | None) -> Prepa
         n_unmatched += count_unmatched(text, tokens)
         return TOKEN_SEPARATOR.join([token for token, _, _ in tokens]) + "\n"
 
+    if PAIRS.fullmatch(pattern or ""):
+        _check_pairs(block)
     if pattern is not None:
         block = _map_documents(block, separate)
     text = np.frombuffer(block.text, dtype=np.uint8)
@@ -137,6 +141,14 @@ def _sequences(block: TextBlock, keys: np.ndarray, pattern: str | None) -> Prepa
         "tokens" if pattern is None else "separated", keys, original, original_documents,
         n_unmatched=n_unmatched,
     )  # fmt: skip
+
+
+def _check_pairs(block: TextBlock) -> None:
+    """Raise for a line that is no pair."""
+    lines = block.text.decode().splitlines()
+    for number, line in zip(block.positions.tolist(), lines, strict=True):
+        if problem := pair_problem(line):
+            raise SourceError(f"{block.source}:{number}: {problem}; correct or remove the line")
 
 
 def encode(

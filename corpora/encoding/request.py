@@ -22,11 +22,14 @@ from firth.corpora.datasets.named import NAMED_CORPORA, named_files
 from firth.corpora.encoding.metadata import MetadataTable, read_table
 from firth.corpora.encoding.phrase_options import PhraseOptions, PhraseRules, read_rules
 from firth.corpora.graphs.walk_options import WalkOptions
-from firth.corpora.reading.sources import SourceFile, source_files
+from firth.corpora.reading.detect import HEAD_BYTES
+from firth.corpora.reading.sources import SourceFile, Stream, peek, source_files
 from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.text.pairs import PAIRS, units_of
 from firth.corpora.text.segment import TextSettings, lemmatizer
 
 _NODE_NAMES = TextSettings(segmenter="tokens")
+_PAIRS = "pairs"  # with the units that their columns show
 
 
 @describe_settings
@@ -156,6 +159,10 @@ def make_request(
         lemmatizer(text.lemmatize)  # refuses a language before any work
     if text.of_tokens:
         read = _of_sequences(read)
+    if PAIRS.fullmatch(text.pattern or ""):  # a table otherwise
+        read = dataclasses.replace(read, format="text" if read.format == "auto" else read.format)
+    if text.pattern == _PAIRS and not isinstance(sources[0], SourceFile):
+        text = dataclasses.replace(text, pattern=units_of(_first_lines(sources, read)))
     rules = read_rules(phrases or PhraseOptions())
     if rules and text.lemmatize is not None:
         name = "phrases_from" if rules.listed else "phrases"
@@ -214,6 +221,18 @@ def _of_sequences(read: ReadOptions) -> ReadOptions:
                 f"of tokens, kept as they are; drop `{option}`"
             )
     return dataclasses.replace(read, wrapped=False, sequences=True)
+
+
+def _first_lines(sources: Sequence[Any], read: ReadOptions) -> list[str]:
+    """Return the first lines of the first file, by which the units of pairs are known."""
+    [first, *_] = source_files(sources)
+    if first.size is None and first.url is None:
+        raise SourceError(
+            f"{first}: a pipe can be read only once; name the units of its pairs, such as "
+            "`pattern=pairs:characters:words`"
+        )
+    head, _ = peek(Stream(first, read, HEAD_BYTES).text(), HEAD_BYTES)
+    return head[:HEAD_BYTES].decode("utf-8", "ignore").splitlines()
 
 
 def _with_required(read: ReadOptions, name: str, required: dict[str, Any]) -> ReadOptions:

@@ -1,4 +1,4 @@
-"""Tokens of sequences by a regular expression, SMILES or k-mers."""
+"""Tokens of sequences by a regular expression, SMILES, k-mers or pairs."""
 
 import math
 import re
@@ -9,6 +9,7 @@ from typing import Any
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.text.characters import SEPARATORS
+from firth.corpora.text.pairs import PAIRS, UNITS, Token, pair_tokens
 
 # OpenSMILES: bracket atoms, atoms without brackets, rings, bonds, branches and dots; also the
 # arrows and bonds of reactions and queries
@@ -22,14 +23,18 @@ _KMER = re.compile(r"kmer:([1-9][0-9]{0,3})(?::([1-9][0-9]{0,3}))?")
 _LONGEST, _MOST_WAYS = 1000, 1e7
 _CLEAN = dict.fromkeys(map(ord, SEPARATORS), " ")
 
-Token = tuple[str, int, int]  # with its start and stop in the text
-
 
 @cache
 def tokens_by(pattern: str) -> Callable[[str], list[Token]]:
     """Return the function that finds the tokens of a text, in which white space is left out."""
     if kmer := _KMER.fullmatch(pattern):
         return partial(_kmers, int(kmer[1]), int(kmer[2] or 1))
+    if pairs := PAIRS.fullmatch(pattern):
+        return partial(pair_tokens, pairs.groups())
+    if pattern.startswith("pairs:"):
+        raise SettingError(
+            f"`pattern={pattern}`: expected pairs:SOURCE:TARGET, each {' or '.join(UNITS)}"
+        )
     if pattern.startswith("kmer:"):
         raise SettingError(
             f"`pattern={pattern}`: expected kmer:K or kmer:K:STEP with numbers from 1 to 9999, "

@@ -71,8 +71,9 @@ class TextSettings:
     pattern: str | None = setting(
         None,
         "Divide each line or record into tokens as this regular expression matches; or smiles for "
-        "molecules, or kmer:K[:STEP] for words of K characters, one at every STEP (default: 1). "
-        "Implies `segmenter=tokens`.",
+        "molecules, or kmer:K[:STEP] for words of K characters, one at every STEP (default: 1), or "
+        "pairs[:UNITS:UNITS] for a source, a target and perhaps tags, divided by tabs, in "
+        "characters or words (default: as the cells look). Implies `segmenter=tokens`.",
         metavar="REGEX",
     )
     lemmatize: str | None = setting(
