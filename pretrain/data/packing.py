@@ -26,8 +26,8 @@ _MIN_LENGTH = 8
 class PackedRows:
     """A text as rows of pieces without gaps, on the device if it fits there.
 
-    Each row holds segments ``[CLS] pieces... [SEP]``. There is padding only where fewer than three
-    slots are left at the end of a row, and after the last segment.
+    Each row holds segments ``[CLS] pieces... [SEP]``. There is padding only at the end of a row:
+    where fewer than three slots are left or whole units do not fit, and after the last segment.
     """
 
     # int16 or int32 (n_rows, T); int16 holds the bits of uint16, for which torch has few
@@ -54,9 +54,11 @@ class PackedRows:
         *,
         clusters: bool = False,
         tree: bool = False,
+        whole: bool = False,
     ) -> "PackedRows":
         """Split a text into pieces and pack them into rows, in the order of the text.
 
+        With ``whole``, rows may end in padding instead of a part of a unit.
         Needs about twice the memory of the result, or ten times with ``tree``. Rows stay on the CPU
         if the device lacks the memory. Raises if the text is empty or rows are too short.
         """
@@ -69,7 +71,7 @@ class PackedRows:
                 "there is no text to pack: the documents have no tokens; build the corpus from more"
             )
         ends: list[np.ndarray] | None = [] if clusters else None
-        parts = list(_packed_parts(view, pieces, sequence_length, ends))
+        parts = list(_packed_parts(view, pieces, sequence_length, whole, ends))
         n_padding = sum(int(np.count_nonzero(part == PAD)) for part in parts)
         ids = np.concatenate(parts).reshape(-1, sequence_length)
         stored = torch.from_numpy(ids.view(np.int16) if ids.dtype == np.uint16 else ids)
@@ -160,7 +162,11 @@ def max_rows(n_pieces: int, n_units: int, sequence_length: int) -> int:
 
 
 def _packed_parts(
-    view: "View", pieces: "Pieces", sequence_length: int, cluster_ends: list[np.ndarray] | None
+    view: "View",
+    pieces: "Pieces",
+    sequence_length: int,
+    whole: bool,
+    cluster_ends: list[np.ndarray] | None,
 ) -> Iterator[np.ndarray]:
     """Pack shard by shard, yielding the slots of full rows, uint16 or int32 (n * T,).
 
@@ -175,7 +181,9 @@ def _packed_parts(
     with progress("packing", "tokens") as show:
         for (word_rows, offsets), clusters in zip(view.shards(), by_shard, strict=False):
             n_pieces = int(lengths[word_rows].sum())
-            capacity = max_rows(n_pieces, len(offsets) - 1, sequence_length) * sequence_length
+            # of two rows of whole units, one and what does not fit in it are more than a row
+            n_rows = max_rows(n_pieces, len(offsets) - 1, sequence_length) << whole
+            capacity = n_rows * sequence_length
             slots = np.empty(capacity, dtype)
             slots[: len(open_row)] = open_row
             ends = np.empty(len(offsets) - 1, np.int64)
@@ -186,6 +194,7 @@ def _packed_parts(
                 piece_offsets,
                 (PAD, CLS, SEP),
                 sequence_length,
+                whole,
                 slots,
                 len(open_row),
                 ends,

@@ -5,12 +5,22 @@ from firth.corpora.common.jit import compiled
 
 @compiled
 def pack_units(
-    word_rows, offsets, piece_ids, piece_offsets, specials, sequence_length, slots, n_filled, ends
+    word_rows,
+    offsets,
+    piece_ids,
+    piece_offsets,
+    specials,
+    sequence_length,
+    whole,
+    slots,
+    n_filled,
+    ends,
 ):
     """Write each unit of a shard as one or more segments ``[CLS] pieces... [SEP]``.
 
-    A unit that does not fit in its row continues as a new segment of the next row. Where fewer
-    than three slots are left, no segment fits and they become padding. The first ``n_filled`` slots
+    A unit that does not fit in its row continues as a new segment of the next row, or if ``whole``
+    starts there. Where fewer than three slots are left, no segment fits and they become padding.
+    The first ``n_filled`` slots
     are kept; returns the new number of filled slots. ``ends`` receives the number after each unit.
     ``slots`` is not bounds-checked: allocate what ``packing.max_rows`` says.
     """
@@ -22,6 +32,14 @@ def pack_units(
     room = sequence_length - n_filled % sequence_length
     for u in range(offsets.shape[0] - 1):
         is_open = False
+        if whole:
+            needed = 2
+            for token in range(offsets[u], offsets[u + 1]):
+                needed += piece_offsets[word_rows[token] + 1] - piece_offsets[word_rows[token]]
+            if needed > room and room < sequence_length:
+                slots[at : at + room] = padding
+                at += room
+                room = sequence_length
         for token in range(offsets[u], offsets[u + 1]):
             word = word_rows[token]
             for k in range(piece_offsets[word], piece_offsets[word + 1]):

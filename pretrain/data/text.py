@@ -72,10 +72,10 @@ def pack_text(
     text: TextSplits, pieces: Pieces, config: MlmConfig, device: torch.device
 ) -> tuple[PackedRows, PackedRows]:
     """Pack training and held-out text into rows, on the device."""
-    length, tree = config.sequence_length, config.reads_trees
-    return (
-        PackedRows.pack(text.train, pieces, length, device, tree=tree),
-        PackedRows.pack(text.held_out, pieces, length, device, clusters=True, tree=tree),
+    length, tree, whole = config.sequence_length, config.reads_trees, config.objective_kind.whole
+    train = PackedRows.pack(text.train, pieces, length, device, tree=tree, whole=whole)
+    return train, PackedRows.pack(
+        text.held_out, pieces, length, device, clusters=True, tree=tree, whole=whole
     )
 
 

@@ -21,17 +21,21 @@ def pieces_of(unit):
     return [int(piece) for word in unit for piece in LETTERS.split([word])[0]]
 
 
-def naive_rows(units, length):
-    """The definition: a segment fills its row, and the rest continues in a new row."""
+def naive_rows(units, length, *, whole=False):
+    """The definition: a segment fills its row, and the rest continues in a new row.
+
+    Whole units that do not fit start a new row.
+    """
     rows = [[]]
     for pieces in units:
+        needed = len(pieces) + 2 if whole else 3
         while pieces:
-            if length - len(rows[-1]) < 3:
+            if rows[-1] and length - len(rows[-1]) < needed:
                 rows[-1] += [PAD] * (length - len(rows[-1]))
                 rows.append([])
             room = length - len(rows[-1]) - 2
             rows[-1] += [CLS, *pieces[:room], SEP]
-            pieces = pieces[room:]
+            pieces, needed = pieces[room:], 3
     rows[-1] += [PAD] * (length - len(rows[-1]))
     return rows
 
@@ -41,19 +45,21 @@ def naive_rows(units, length):
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=60),
     length=st.integers(8, 30),
     units_per_shard=st.sampled_from([1, 2, 7, 1000]),
+    whole=st.booleans(),
 )
 def test_rows_match_the_definition_however_the_text_is_cut_into_shards(
-    sizes, length, units_per_shard
+    sizes, length, units_per_shard, whole
 ):
     units = [["ab"[i % 2]] * n for i, n in enumerate(sizes)]
+    view = SmallView(units, units_per_shard=units_per_shard)
 
-    rows = packed(units, length, units_per_shard=units_per_shard)
+    rows = PackedRows.pack(view, LETTERS, length, "cpu", whole=whole)
 
-    expected = naive_rows([pieces_of(unit) for unit in units], length)
+    expected = naive_rows([pieces_of(unit) for unit in units], length, whole=whole)
     assert all_ids(rows).tolist() == expected
     assert rows.n_padding == sum(row.count(PAD) for row in expected)
     # a kernel that writes beyond its array is not caught: the bound must hold
-    assert len(expected) <= max_rows(sum(sizes), len(sizes), length)
+    assert len(expected) <= max_rows(sum(sizes), len(sizes), length) << whole
 
 
 def test_a_row_worked_by_hand():
