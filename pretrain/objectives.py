@@ -22,6 +22,7 @@ class ObjectiveKind:
     mixed: bool = False  # whether it does so in some rows, and predicts the next piece in all
     # whether a decoder predicts; the class is then given the pieces, and its keys for held-out text
     decodes: bool = False
+    whole: bool = False  # whether units of text stay whole in a row
     # how many rows the table has besides pieces, by keys and length of a row
     sentinels: Callable[[dict[str, Any], int], int] = lambda keys, length: 0
     # keys by name, declared by :func:`firth.corpora.common.options.setting`; the type of a
@@ -31,6 +32,11 @@ class ObjectiveKind:
     def load(self) -> Any:
         """Import the class."""
         return pkgutil.resolve_name(self.path)
+
+
+def _spans_of(length: int) -> int:
+    """Return the most spans of a segment, which are one piece apart."""
+    return (length - 1) // 2
 
 
 def rebuilds_text(keys: Mapping[str, Any]) -> bool:
@@ -60,8 +66,7 @@ OBJECTIVES = {
         "hidden spans, by a decoder",
         masks=False,
         decodes=True,
-        # the most spans of a segment, which are one piece apart
-        sentinels=lambda keys, length: 0 if rebuilds_text(keys) else (length - 1) // 2,
+        sentinels=lambda keys, length: 0 if rebuilds_text(keys) else _spans_of(length),
         keys={
             "share": setting(0.15, "of the pieces, in spans", at_least=0.01, at_most=0.9),
             "span": setting(3.0, "pieces of a span, on average at most", at_least=1, at_most=100),
@@ -70,6 +75,14 @@ OBJECTIVES = {
                 0.0, "of pieces; with either, the text is predicted", at_least=0, at_most=0.9
             ),
         },
+    ),
+    "transduce": ObjectiveKind(
+        "firth.pretrain.data.objectives.transduce:Transduction",
+        "the targets of pairs, by a decoder",
+        masks=False,
+        decodes=True,
+        whole=True,
+        sentinels=lambda keys, length: _spans_of(length),
     ),
 }
 

@@ -57,7 +57,7 @@ class EncoderConfig:
         if not self.mixers:
             object.__setattr__(self, "mixers", (ATTENTION,) * self.layers)
         self._check_mixers()
-        if self.has_heads:
+        if self.has_heads or self.decoder_layers:
             self._check_heads()
         if self.both_ways and (other := self.other_than(ATTENTION)):
             raise SettingError(
@@ -142,12 +142,18 @@ class EncoderConfig:
 
     @property
     def decoder(self) -> "EncoderConfig | None":
-        """The shape of the decoder: the encoder's, with plain causal attention in every layer."""
+        """The shape of the decoder: the encoder's, with plain causal attention in every layer.
+
+        That of a recurrent encoder is recurrent, with additive attention to the encoder's states.
+        """
         if not self.decoder_layers:
             return None
+        recurrent = all(MIXERS[mixer].even for mixer in self.mixers)
         return dataclasses.replace(
-            self, layers=self.decoder_layers, decoder_layers=0, mixers=(), causal=True,
-            attention_score="scaled-dot", attention_span=None, global_every=None, conv_width=None,
+            self, layers=self.decoder_layers, decoder_layers=0, causal=True,
+            mixers=self.mixers if recurrent else (),
+            attention_score="additive" if recurrent else "scaled-dot",
+            attention_span=None, global_every=None, conv_width=None,
         )  # fmt: skip
 
     @property

@@ -33,9 +33,10 @@ def command(request: TrainingRequest[MlmConfig]) -> None:
     other: its vectors join each word's count vector with what the model
     predicts in its place. With --objective causal, each piece is predicted from
     those before it, and `firth generate` continues texts; with mixed, one model
-    does both; with denoise, a decoder predicts hidden spans. For several GPUs,
-    start it with torchrun. With --continue, weights that are trained already
-    learn more: from the same text, or from another.
+    does both; with denoise, a decoder predicts hidden spans; with transduce, the
+    targets of pairs. For several GPUs, start it with torchrun. With --continue,
+    weights that are trained already learn more: from the same text, or from
+    another.
 
     \b
     Example:

@@ -45,6 +45,11 @@ class DecoderBlock(Block):
         x = self._added(x, self.cross_norm, self.cross, cross)
         return self._added(x, self.feed_forward_norm, self.feed_forward)
 
+    def weights(self, x: Tensor, inputs: AttentionInputs, cross: AttentionInputs) -> Tensor:
+        """Return how much each slot reads of each state of the encoder, float32 (B, H, C, T)."""
+        x = self._added(x, self.mixer_norm, self.mixer, inputs)
+        return self.cross.weights(self.cross_norm(x) if self.pre else x, cross)
+
     def _added(
         self, x: Tensor, norm: nn.Module, part: nn.Module, *inputs: AttentionInputs
     ) -> Tensor:
@@ -71,8 +76,18 @@ class Decoder(nn.Module):
         rotates = config.positions == "rotary"
         self.rotary = Rotary(config.max_length, config.key_dim) if rotates else None
 
-    def forward(self, x: Tensor, rows: Rows, memory: Tensor, segments: Tensor) -> Tensor:
-        """Return the states of the slots of ``rows``, whose summed embeddings are ``x``."""
+    def forward(
+        self,
+        x: Tensor,
+        rows: Rows,
+        memory: Tensor,
+        segments: Tensor,
+        weights: list[Tensor] | None = None,
+    ) -> Tensor:
+        """Return the states of the slots of ``rows``, whose summed embeddings are ``x``.
+
+        ``weights`` gets those of each layer's cross-attention, float32 (B, H, C, T).
+        """
         # x: float32 (B, C, D); memory: float (B, T, D), of which segments are int64 (B, T), -1 for
         # padding; returns float (B, C, D)
         rotary = self.rotary(rows.positions) if self.rotary else None
@@ -82,6 +97,8 @@ class Decoder(nn.Module):
         cross = AttentionInputs(rows.segments, allowed=allowed, memory=memory)
         x = self.dropout(self.embedding_norm(x))
         for block in self.blocks:
+            if weights is not None:
+                weights.append(block.weights(x, inputs, cross))
             x = block(x, inputs, cross)
         final: Tensor = self.norm(x)
         return final
@@ -92,5 +109,5 @@ class Decoder(nn.Module):
         for block in self.blocks:
             # the matrices, keys and values of the other slots, then scores and sums
             total += n_slots * n_matrix_weights(block) + 2 * (length - n_slots) * dim**2
-            total += 2 * n_slots * (n_slots + length) * dim
+            total += 2 * n_slots * (n_slots * self.config.attends + length) * dim
         return total
