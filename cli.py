@@ -63,6 +63,7 @@ COMMANDS = {
         "embed",
         "Print how surprising sentences and their words are to a language model.",
     ),
+    "transduce": ("pretrain", "Write the targets of sources by a model of pairs."),
     "generate": ("pretrain", "Continue a text, piece by piece."),
     "encode": ("embed", "Write contextual vectors of a text's words or lines."),
     "pool": ("embed", "Pool an encoder's states into one vector per word."),

@@ -281,7 +281,7 @@ def test_packages_do_not_import(folder, forbidden):
             "pretrain/",
             (
                 "commands.training protocols registry runs vectors formats svd.train "
-                "svd.piece_text contextual.pooling"
+                "svd.piece_text contextual.pooling contextual.encoded_text compare.statistics"
             ),
         ),
     ],

@@ -35,7 +35,9 @@ def command(
 ) -> None:
     """Show what each piece of a sentence attends to, by layer and head.
 
-    RUN is a run of train-mlm; [MASK] in SENTENCE is a mask. Without --plot and
+    RUN is a run of train-mlm; [MASK] in SENTENCE is a mask. For a run of
+    --objective transduce SENTENCE is a source, perhaps with a tab and its tags,
+    and shown is what each unit of its target reads of it. Without --plot and
     --json, a table shows for each piece and layer the piece it attends to most,
     with the weight averaged over the heads. The picture has a matrix for each
     layer and head, and needs the extra plots.

@@ -8,6 +8,7 @@ import numpy as np
 
 from firth.corpora.common.errors import SettingError
 from firth.pretrain.inference.mlm_encoder import open_run
+from firth.pretrain.inference.transducer import Transducer, is_transducer
 
 _DIGITS = 6  # of a weight, in JSON
 
@@ -20,7 +21,14 @@ class SentenceAttention:
     pieces: tuple[str, ...]  # T pieces, [CLS] first and [SEP] last
     layers: tuple[int, ...]  # numbers of the layers, from 0
     heads: tuple[int, ...]  # numbers of the heads, from 0
-    weights: np.ndarray  # float32 (L, H, T, T): by layer, head, query, key; rows sum to 1
+    weights: np.ndarray  # float32 (L, H, T, S): by layer, head, query, key; rows sum to 1
+    # S pieces that these read, if they are others: a source, for the pieces of its target
+    read: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The pieces that are read."""
+        return self.read or self.pieces
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON."""
@@ -28,6 +36,7 @@ class SentenceAttention:
         return {
             "text": self.text,
             "pieces": list(self.pieces),
+            **({"read": list(self.read)} if self.read else {}),
             "layers": [
                 {
                     "layer": layer,
@@ -45,7 +54,7 @@ class SentenceAttention:
         mean = self.weights.mean(axis=1)
         best = mean.argmax(-1)  # (L, T)
         return [
-            [(self.pieces[best[i, q]], float(mean[i, q, best[i, q]])) for i in range(len(mean))]
+            [(self.keys[best[i, q]], float(mean[i, q, best[i, q]])) for i in range(len(mean))]
             for q in range(len(self.pieces))
         ]
 
@@ -60,14 +69,17 @@ def attend(
     run : str or Path
         A run of ``train-mlm``.
     sentence : str
-        Raw text, segmented like the run's corpus; ``[MASK]`` is a mask.
+        Raw text, segmented like the run's corpus; ``[MASK]`` is a mask. For a run of
+        ``objective="transduce"`` a source, with its tags behind a tab: the weights are then those
+        of the pieces of its target, and its end, on the pieces of the source.
     layer, head : int, optional
         Return only this layer or head, from 0; by default all that have attention.
 
     Returns
     -------
     SentenceAttention
-        Weights float32 (L, H, T, T), computed on the CPU, with the names of the T pieces.
+        Weights float32 (L, H, T, S), computed on the CPU, with the names of the T pieces, which
+        read themselves, so that S is T, or S pieces of a source.
 
     Raises
     ------
@@ -81,6 +93,11 @@ def attend(
     config = encoder.model.config
     layers = None if layer is None else _selected("layer", layer, "layers", config.layers)
     heads = _selected("head", head, "heads", config.heads)
+    if is_transducer(encoder):
+        pieces, read, weights = Transducer(encoder).alignment(sentence)
+        layers = layers or tuple(range(config.layers))
+        chosen = weights[list(layers)][:, heads]
+        return SentenceAttention(sentence, tuple(pieces), layers, heads, chosen, tuple(read))
     pieces, weights = encoder.attention(encoder.words_and_masks(sentence), layers)
     layers = layers or tuple(encoder.attention_layers)
     return SentenceAttention(sentence, tuple(pieces), layers, heads, weights[:, heads])

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, verify
+from firth.corpora.encoding.build import build_corpus
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.pieces import SPECIAL, Pieces
 from tests.faults.table import CALLS
 from tests.pretrain.small_run import small_encoder, small_pieces, write_run
 from tests.pretrain.small_training import chains, corpus_of
@@ -41,6 +44,13 @@ def inputs(server, tmp_path_factory) -> Path:
     write_run(folder / "mlm", encoder, corpus)
     encoder = small_encoder(pieces=encoder.pieces, causal=True)
     write_run(folder / "clm", encoder, corpus)
+    (folder / "verbs.tsv").write_text("ab\tba\tN\n" * 20 + "bc\tcb\tV\n" * 20)
+    of_pairs = build_corpus(
+        folder / "verbs.tsv", folder / "verbs", words=TextSettings(pattern="pairs")
+    )
+    pieces = Pieces([*SPECIAL, "⇥", *"abcNV+", *(f"##{letter}" for letter in "NV")])
+    encoder = small_encoder(pieces=pieces, decoder_layers=2, sentinels=7)
+    write_run(folder / "inflect", encoder, of_pairs)
     (folder / "lines.txt").write_text("\n".join(lines[:20]))
     options = ["--per", "sentence", "--device", "cpu", "--out"]
     encode = ["encode", folder / "mlm", folder / "lines.txt", *options, folder / "lines"]

@@ -143,6 +143,10 @@ CALLS = {
     "fill-mask": Call(words="{inputs}/mlm word1[MASK] --device cpu", reads=("mlm",)),
     "score": Call(words="{inputs}/mlm {inputs}/lines.txt --device cpu", reads=("mlm", "lines.txt")),
     "generate": Call(words="{inputs}/clm word1 --length 5 --device cpu", reads=("clm",)),
+    "transduce": Call(
+        words="{inputs}/inflect {inputs}/verbs.tsv --test --device cpu",
+        reads=("inflect", "verbs.tsv"),
+    ),
     "encode": Call(
         words="{inputs}/mlm {inputs}/lines.txt --out {workdir}/words.npz --device cpu",
         reads=("mlm", "lines.txt"),
