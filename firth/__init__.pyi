@@ -88,12 +88,12 @@ from .embed.word2vec.train import train_skipgram as train_skipgram
 from .pretrain.config import MlmConfig as MlmConfig
 from .pretrain.inference.attention_picture import draw_attention as draw_attention
 from .pretrain.inference.attention_weights import attend as attend
-from .pretrain.inference.transducer import transduce as transduce
 from .pretrain.inference.causal_encoder import CausalEncoder as CausalEncoder
 from .pretrain.inference.denoising_encoder import DenoisingEncoder as DenoisingEncoder
 from .pretrain.inference.mlm_encoder import MlmEncoder as MlmEncoder
 from .pretrain.inference.sampling import GenerateConfig as GenerateConfig
 from .pretrain.inference.trained_encoder import TrainedEncoder as TrainedEncoder
+from .pretrain.inference.transducer import transduce as transduce
 from .pretrain.train import train_mlm as train_mlm
 from .sklearn import TextVectors as TextVectors
 
