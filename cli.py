@@ -65,6 +65,7 @@ COMMANDS = {
     ),
     "transduce": ("pretrain", "Write the targets of sources by a model of pairs."),
     "generate": ("pretrain", "Continue a text, piece by piece."),
+    "reorder": ("pretrain", "Put the words of a sentence in order."),
     "encode": ("embed", "Write contextual vectors of a text's words or lines."),
     "pool": ("embed", "Pool an encoder's states into one vector per word."),
     "attention": ("pretrain", "Show what each piece of a sentence attends to, by layer and head."),

@@ -347,6 +347,7 @@ class MlmConfig:
             mixers=mixers,
             conv_width=width,
             decoder_layers=size.layers if self.objective_kind.decodes else 0,
+            points=self.objective_kind.points,
             sentinels=self.objective_kind.sentinels(self.objective_keys, self.sequence_length),
         )
         return dataclasses.replace(shape, nearby_heads=shape.can_look_nearby)

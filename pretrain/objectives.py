@@ -23,6 +23,7 @@ class ObjectiveKind:
     # whether a decoder predicts; the class is then given the pieces, and its keys for held-out text
     decodes: bool = False
     whole: bool = False  # whether units of text stay whole in a row
+    points: bool = False  # whether what it predicts is a slot of the encoder's
     # how many rows the table has besides pieces, by keys and length of a row
     sentinels: Callable[[dict[str, Any], int], int] = lambda keys, length: 0
     # keys by name, declared by :func:`firth.corpora.common.options.setting`; the type of a
@@ -83,6 +84,13 @@ OBJECTIVES = {
         decodes=True,
         whole=True,
         sentinels=lambda keys, length: _spans_of(length),
+    ),
+    "point": ObjectiveKind(
+        "firth.pretrain.data.objectives.point:ShuffledWords",
+        "the order of shuffled words, by a decoder",
+        masks=False,
+        decodes=True,
+        points=True,
     ),
 }
 

@@ -34,9 +34,9 @@ def command(request: TrainingRequest[MlmConfig]) -> None:
     predicts in its place. With --objective causal, each piece is predicted from
     those before it, and `firth generate` continues texts; with mixed, one model
     does both; with denoise, a decoder predicts hidden spans; with transduce, the
-    targets of pairs. For several GPUs, start it with torchrun. With --continue,
-    weights that are trained already learn more: from the same text, or from
-    another.
+    targets of pairs; with point, it puts words in order. For several GPUs, start
+    it with torchrun. With --continue, weights that are trained already learn
+    more: from the same text, or from another.
 
     \b
     Example:
@@ -143,8 +143,10 @@ def summary(run: Path) -> str:
 
     last = [line for line in read_metrics(run / METRICS) if "held_out_loss" in line][-1]
     loss = HeldOutLoss.from_line(last)
+    points = str(Run.open(run).options.get("objective")).startswith("point")
+    baseline = "chance" if points else "unigram baseline"
     text = (
-        f"{size(run)}, held-out loss {loss}{loss.warning} (unigram baseline "
+        f"{size(run)}, held-out loss {loss}{loss.warning} ({baseline} "
         f"{last['unigram_loss']:.{loss.decimals}f}), accuracy {last['held_out_accuracy']:.1%} "
         f"({last['unigram_accuracy']:.1%})"
     )

@@ -17,6 +17,7 @@ from firth.pretrain.device import choose_device
 from firth.pretrain.inference.causal_encoder import CausalEncoder
 from firth.pretrain.inference.denoising_encoder import DenoisingEncoder
 from firth.pretrain.inference.masked_encoder import MaskedPieceEncoder
+from firth.pretrain.inference.pointing_encoder import PointingEncoder
 from firth.pretrain.inference.trained_encoder import TrainedEncoder
 from firth.pretrain.model.weights import load_model, load_pieces
 from firth.pretrain.shape import EncoderConfig
@@ -45,6 +46,8 @@ class MlmEncoder(MaskedPieceEncoder, TrainedEncoder):
 
 def encoder_class(config: EncoderConfig) -> type[TrainedEncoder]:
     """Return the class for an encoder of this shape."""
+    if config.points:
+        return PointingEncoder
     if config.decoder_layers:
         return DenoisingEncoder
     return CausalEncoder if config.causal else MlmEncoder

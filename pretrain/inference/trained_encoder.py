@@ -1,6 +1,6 @@
 """What every trained encoder does: states of words in context, attention, lookups."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -137,6 +137,25 @@ class TrainedEncoder(PieceEncoder, AttentionReader, NextWordPredictor):
         ids, bounds = self.pieces.split(words)
         logits = self.model.logits(states.to(self._device)).cpu().numpy()
         return np.asarray(logits[:, ids[bounds[:-1]]])
+
+    def next_scores(self, words: Sequence[str]) -> Callable[[Sequence[int]], np.ndarray]:
+        """Return a function that scores words as the next one, given the numbers of those before.
+
+        By their first pieces, unless the encoder points at words. It returns float32 (n_words,).
+        """
+        return lambda order: self.predict_next([[words[n] for n in order]], words)[0]
+
+    def reorder(self, words: Sequence[str]) -> list[int]:
+        """Return the numbers of words in the order in which each next one has the best score.
+
+        Of equal words the first comes first. Raises SettingError unless they fit a row.
+        """
+        scores, order, free = self.next_scores(words), list[int](), list(range(len(words)))
+        while free:
+            best = words[free[int(scores(order)[free].argmax())]]
+            order.append(next(n for n in free if words[n] == best))
+            free.remove(order[-1])
+        return order
 
     @property
     def _table(self) -> torch.Tensor:

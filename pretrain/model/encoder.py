@@ -16,6 +16,7 @@ from firth.pretrain.model.attention import build_attention_inputs, visible
 from firth.pretrain.model.decoder import Decoder
 from firth.pretrain.model.layers import Block, norm
 from firth.pretrain.model.mixers.base import AttentionInputs
+from firth.pretrain.model.pointer import Pointer
 from firth.pretrain.model.positions import Rotary, sinusoids
 from firth.pretrain.model.varlen import segment_bounds
 from firth.pretrain.shape import INIT_STD, EncoderConfig
@@ -38,6 +39,7 @@ class Core(nn.Module):
         rotates = config.positions == "rotary"
         self.rotary = Rotary(config.max_length, config.key_dim) if rotates else None
         self.decoder = Decoder(config.decoder) if config.decoder else None
+        self.pointer = Pointer(config) if config.points else None
 
     def attention_inputs(self, rows: Rows, bounds: Tensor | None = None) -> AttentionInputs:
         """Make masks and rotary angles for all layers; ``bounds`` selects the varlen kernel."""
@@ -85,10 +87,14 @@ class Core(nn.Module):
         inputs = self.attention_inputs(batch, bounds)
         if self.decoder is None:
             return self.forward(x, inputs, None if inputs.causal else batch.chosen)
+        return self.decode(x, batch, inputs)[1]
+
+    def decode(self, x: Tensor, batch: Batch, inputs: AttentionInputs) -> tuple[Tensor, Tensor]:
+        """Return the states of the encoder, float (B, T, D), and of the decoder, (B, C, D)."""
+        assert self.decoder is not None
         length = batch.ids.shape[1]
         memory = self.forward(x[:, :length], inputs)
-        states: Tensor = self.decoder(x[:, length:], batch.decoded, memory, batch.segments)
-        return states
+        return memory, self.decoder(x[:, length:], batch.decoded, memory, batch.segments)
 
     def target_losses(
         self, x: Tensor, table: Tensor, batch: Batch, bounds: Tensor | None = None
@@ -98,8 +104,11 @@ class Core(nn.Module):
         Both are 0 where the weight is.
         """
         # table: float32 (V, D); the others as of :meth:`predictors`; returns float32 (B * C,) twice
-        states = self.predictors(x, batch, bounds)
-        logits = self.logits(states.flatten(0, 1), table).float()
+        if self.pointer is None:
+            logits = self.logits(self.predictors(x, batch, bounds).flatten(0, 1), table).float()
+        else:
+            memory, states = self.decode(x, batch, self.attention_inputs(batch, bounds))
+            logits = self.pointer(states, memory, batch).flatten(0, 1)
         targets, weights = batch.targets.flatten(), batch.weights.flatten()
         loss = F.cross_entropy(logits, targets, reduction="none")
         right = (logits.detach().argmax(-1) == targets).float()

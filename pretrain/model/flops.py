@@ -18,6 +18,8 @@ def row_flops(model: MaskedLanguageModel, capacity: int) -> float:
     length, decoder = model.config.max_length, model.core.decoder
     last = -1 if decoder else len(model.core.blocks) - 1  # a decoder reads all slots
     products = capacity * (n_matrix_weights(model.core.head) + model.table.numel())
+    if model.core.pointer is not None:
+        products = model.core.pointer.products(length, capacity)
     products += decoder.products(length, capacity) if decoder else 0
     for layer, block in enumerate(model.core.blocks):
         assert isinstance(block, Block)

@@ -52,7 +52,7 @@ class HeldOut:
     """The held-out text that a training is evaluated on."""
 
     batches: list[Batch]
-    unigram: MlmScore  # the score of the baseline
+    unigram: MlmScore  # the score of the baseline, which is chance for pointing
     characters: Tensor | None  # int64 (V,): of each piece, if the text gets a likelihood
     causal: "HeldOut | None" = None  # the same text for causal rows, if some rows are causal
 
@@ -104,6 +104,17 @@ def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> MlmScore:
         weights = batch.weights.cpu().to(torch.float64)
         right = (pieces == best).to(torch.float64)
         sums += torch.stack([(nll[pieces] * weights).sum(), (right * weights).sum(), weights.sum()])
+    return _score(sums)
+
+
+def chance_score(batches: Sequence[Batch]) -> MlmScore:
+    """Score the baseline of pointing: the words of a segment, each of which is a target once."""
+    sums = torch.zeros(3, dtype=torch.float64)
+    for batch in batches:
+        segments, weights = batch.decoded.segments.cpu(), batch.weights.cpu().double()
+        words = (segments[:, :, None] == segments[:, None]).double() @ weights[..., None]
+        chance = 1 / words[..., 0].clamp(min=1)
+        sums += torch.stack([(part * weights).sum() for part in (-chance.log(), chance, chance**0)])
     return _score(sums)
 
 

@@ -19,7 +19,7 @@ from firth.pretrain.data.packing import PackedRows, piece_counts
 from firth.pretrain.data.text import TextSplits, max_segments, pack_text
 from firth.pretrain.objectives import CAUSAL, MASKED, OBJECTIVES, ObjectiveKind
 from firth.pretrain.shape import EncoderConfig
-from firth.pretrain.training.evaluation import HeldOut, unigram_score
+from firth.pretrain.training.evaluation import HeldOut, chance_score, unigram_score
 from firth.pretrain.training.schedule import Budget, make_budget
 from firth.pretrain.training.warm_start import write_first_vectors
 
@@ -108,7 +108,8 @@ def _held_out(data: TrainingData, batches: list[Batch], kind: ObjectiveKind) -> 
     if kind.load().per_character:
         names = data.pieces.names
         characters = torch.tensor(piece_characters(names), device=data.train.device)
-    return HeldOut(batches, unigram_score(data.counts, batches), characters)
+    baseline = chance_score(batches) if kind.points else unigram_score(data.counts, batches)
+    return HeldOut(batches, baseline, characters)
 
 
 def both_readings(

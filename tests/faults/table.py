@@ -147,6 +147,9 @@ CALLS = {
         words="{inputs}/inflect {inputs}/verbs.tsv --test --device cpu",
         reads=("inflect", "verbs.tsv"),
     ),
+    "reorder": Call(
+        words="{inputs}/clm --lines {inputs}/lines.txt --device cpu", reads=("clm", "lines.txt")
+    ),
     "encode": Call(
         words="{inputs}/mlm {inputs}/lines.txt --out {workdir}/words.npz --device cpu",
         reads=("mlm", "lines.txt"),

@@ -138,7 +138,7 @@ def _draw_columns(
     if kind == "piece":
         order = in_order(places, maskable)
         return torch.where(torch.arange(T, device=ids.device) < wanted, order, T)
-    words = _words(ids, continues, maskable)
+    words = find_words(ids, continues, maskable)
     starts = words.starts
     if kind == "span":
         # a run ends before each word with the same probability, so its length is geometric
@@ -148,7 +148,7 @@ def _draw_columns(
     return torch.where(_fitting_words(words, order, maskable, wanted), order, T)
 
 
-def _words(ids: Tensor, continues: Tensor, maskable: Tensor) -> _Words:
+def find_words(ids: Tensor, continues: Tensor, maskable: Tensor) -> _Words:
     """Find the words; a piece after a special one starts a word, as where a unit was cut."""
     T = ids.shape[1]
     after_piece = torch.zeros_like(maskable)

@@ -1,0 +1,50 @@
+"""PointingEncoder: which word comes next, of those of a sentence whose order is unknown."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.keywords import suggesting
+from firth.corpora.tokenizer.pieces import CLS
+from firth.pretrain.data.batches import Rows
+from firth.pretrain.inference.trained_encoder import TrainedEncoder
+
+
+@suggesting
+class PointingEncoder(TrainedEncoder):
+    """A trained encoder with a decoder that points at its words; states are the encoder's.
+
+    Attributes
+    ----------
+    model : MaskedLanguageModel
+        The trained model, in evaluation mode.
+    pieces : Pieces
+        The pieces it was trained on.
+    """
+
+    def next_scores(self, words: Sequence[str]) -> Callable[[Sequence[int]], np.ndarray]:
+        ids, bounds = self.pieces.split(words)
+        row = Rows.whole(torch.tensor([self._framed(ids.tolist())], device=self._device))
+        with torch.inference_mode():
+            memory = self.model(row)
+
+        @torch.inference_mode()
+        def scores(order: Sequence[int]) -> np.ndarray:
+            read = [CLS, *(piece for n in order for piece in ids[bounds[n] : bounds[n + 1]])]
+            slots, core = Rows.whole(torch.tensor([read], device=self._device)), self.model.core
+            assert core.decoder is not None
+            assert core.pointer is not None
+            states = core.decoder(self.model.embed(slots), slots, memory, row.segments)[:, -1:]
+            found: np.ndarray = core.pointer(states, memory)[0, 0, 1 + bounds[:-1]].cpu().numpy()
+            return found
+
+        return scores
+
+    def predict_next(self, sentences: Sequence[Sequence[str]], words: Sequence[str]) -> np.ndarray:
+        """Raise, since words of no sentence are not predicted."""
+        raise SettingError(
+            f"{self.name}: points at words of a sentence and predicts no others; pass a run with "
+            "`objective=causal`"
+        )
