@@ -24,7 +24,7 @@ class PointingEncoder(TrainedEncoder):
         The pieces it was trained on.
     """
 
-    def next_scores(self, words: Sequence[str]) -> Callable[[Sequence[int]], np.ndarray]:
+    def _next_scores(self, words: Sequence[str]) -> Callable[[Sequence[int]], np.ndarray]:
         ids, bounds = self.pieces.split(words)
         row = Rows.whole(torch.tensor([self._framed(ids.tolist())], device=self._device))
         with torch.inference_mode():

@@ -138,7 +138,7 @@ class TrainedEncoder(PieceEncoder, AttentionReader, NextWordPredictor):
         logits = self.model.logits(states.to(self._device)).cpu().numpy()
         return np.asarray(logits[:, ids[bounds[:-1]]])
 
-    def next_scores(self, words: Sequence[str]) -> Callable[[Sequence[int]], np.ndarray]:
+    def _next_scores(self, words: Sequence[str]) -> Callable[[Sequence[int]], np.ndarray]:
         """Return a function that scores words as the next one, given the numbers of those before.
 
         By their first pieces, unless the encoder points at words. It returns float32 (n_words,).
@@ -146,11 +146,24 @@ class TrainedEncoder(PieceEncoder, AttentionReader, NextWordPredictor):
         return lambda order: self.predict_next([[words[n] for n in order]], words)[0]
 
     def reorder(self, words: Sequence[str]) -> list[int]:
-        """Return the numbers of words in the order in which each next one has the best score.
+        """Put words in order, by taking the best next one until none is left.
 
-        Of equal words the first comes first. Raises SettingError unless they fit a row.
+        Parameters
+        ----------
+        words : sequence of str
+            In any order.
+
+        Returns
+        -------
+        list of int
+            Their numbers, from 0, in the order of the answer; of equal words the first is first.
+
+        Raises
+        ------
+        SettingError
+            The encoder points at words, and these are none or too many for a row.
         """
-        scores, order, free = self.next_scores(words), list[int](), list(range(len(words)))
+        scores, order, free = self._next_scores(words), list[int](), list(range(len(words)))
         while free:
             best = words[free[int(scores(order)[free].argmax())]]
             order.append(next(n for n in free if words[n] == best))

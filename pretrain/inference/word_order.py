@@ -1,8 +1,9 @@
 """How well an encoder puts the words of shuffled sentences in order, by the sentences' length."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,10 +81,14 @@ def score_orders(
 
 
 def agreement(order: Sequence[str], text: Sequence[str]) -> tuple[int, int, float]:
-    """Return right neighbors, neighbors and Kendall's tau; of equal words, the first is first."""
+    """Return pairs of neighbors that the text has, all pairs, and Kendall's tau.
+
+    For tau, the first of equal words is the first in the text.
+    """
     columns = defaultdict[str, list[int]](list)
     for column in reversed(range(len(text))):
         columns[text[column]].append(column)
     places = np.array([columns[word].pop() for word in order])
     signs = np.sign(places - places[:, None])[np.triu_indices(len(places), 1)]
-    return int((np.diff(places) == 1).sum()), len(places) - 1, float(signs.mean())
+    common = Counter(pairwise(order)) & Counter(pairwise(text))
+    return common.total(), len(places) - 1, float(signs.mean())

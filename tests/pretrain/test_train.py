@@ -482,8 +482,9 @@ def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, s
         {"mixer": "attention:key-value"},
         {"objective": "denoise:share=0.3", "dropout": 0.1},
         {"objective": "denoise:permute=0.5,delete=0.1", "mixer": "gru"},
+        {"objective": "point", "boundary": "sentence", "dropout": 0.1},
     ],
-    ids=["every mixer", "trees", "hard", "key-value", "spans", "text"],
+    ids=["every mixer", "trees", "hard", "key-value", "spans", "text", "point"],
 )
 def test_a_killed_training_of_another_shape_resumes_to_the_same_bits(
     corpus, tmp_path, stop_at, shape
