@@ -91,7 +91,6 @@ from .pretrain.inference.attention_weights import attend as attend
 from .pretrain.inference.causal_encoder import CausalEncoder as CausalEncoder
 from .pretrain.inference.denoising_encoder import DenoisingEncoder as DenoisingEncoder
 from .pretrain.inference.mlm_encoder import MlmEncoder as MlmEncoder
-from .pretrain.inference.pointing_encoder import PointingEncoder as PointingEncoder
 from .pretrain.inference.sampling import GenerateConfig as GenerateConfig
 from .pretrain.inference.trained_encoder import TrainedEncoder as TrainedEncoder
 from .pretrain.inference.transducer import transduce as transduce

@@ -11,21 +11,19 @@ from firth.corpora.common.device import device_option
 @click.command("reorder", cls=Command)
 @click.argument("run", type=PATH)
 @click.argument("text", required=False)
-@option("--lines", type=PATH, help="Instead of TEXT, a file with a sentence per line; - reads "
-        "standard input.")  # fmt: skip
-@option("--score", is_flag=True, needs="--lines", help="Shuffle the lines, and print how many words"
-        " are then followed by the right one, and Kendall's tau.")  # fmt: skip
+@option("--lines", type=PATH, help="Instead of TEXT, a file of sentences; - is standard input.")
+@option("--score", is_flag=True, needs="--lines", help="Shuffle the lines, and print the share of "
+        "words that get the right neighbor, and Kendall's tau.")  # fmt: skip
 @device_option
-@option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json", "as_json", is_flag=True, excludes=["--score"], help="Print JSON.")
 def command(
     run: Path, text: str | None, lines: Path | None, score: bool, device: str, as_json: bool
 ) -> None:
     """Put the words of a sentence in order.
 
     RUN is a run of train-mlm. With --objective point it points at the word that
-    comes next, with other objectives it predicts its first piece; the best of
-    the words that are left is taken, one after the other. In JSON, "order" has the numbers
-    of the words.
+    comes next, with another it predicts its first piece; the best word is taken
+    until none is left. In JSON, "order" has the numbers of the words.
 
     \b
     Example:
@@ -34,32 +32,27 @@ def command(
         firth reorder out/point --lines sentences.txt --score
     """
     from firth.corpora.common.console import print_json, print_table
-    from firth.corpora.common.errors import SettingError
-    from firth.corpora.common.reporting import progress
+    from firth.corpora.common.errors import SettingError, SourceError
+    from firth.embed.contextual.encoded_text import text_lines
     from firth.pretrain.inference.mlm_encoder import open_run
-    from firth.pretrain.inference.word_order import read_sentences, score_orders
+    from firth.pretrain.inference.word_order import COLUMNS, score_orders, shuffled
 
     if (text is None) == (lines is None):
         raise SettingError("pass a TEXT, or a file of sentences after --lines; one of the two")
-    encoder = open_run(run, device)
-    sentences = read_sentences(encoder, lines) if lines else [encoder.words(text or "")]
+    encoder, orders = open_run(run, device), []
+    texts = [encoder.words(line) for line in ([text or ""] if lines is None else text_lines(lines))]
+    given = [shuffled(words, n) for n, words in enumerate(texts)] if score else texts
+    for number, words in enumerate(given, 1):
+        try:
+            orders.append(encoder.reorder(words))
+        except SettingError as error:
+            raise SourceError(f"{lines or 'TEXT'}:{number}: {error}") from None
+    answers = [[words[n] for n in order] for words, order in zip(given, orders, strict=True)]
+    written = [encoder.text.written(words) for words in answers]
     if score:
-        with progress("reordering", "lines") as show:
-            scores = score_orders(encoder, sentences, show)
-        if as_json:
-            print_json([row.to_json() for row in scores])
-        else:
-            print_table(("words", "sentences", "right neighbors", "tau", "shuffled", "tau"), scores)
-        return
-    orders = [encoder.reorder(words) for words in sentences]
-    texts = [
-        encoder.text.written([words[n] for n in order])
-        for words, order in zip(sentences, orders, strict=True)
-    ]
-    if as_json:
-        answers = zip(sentences, orders, texts, strict=True)
-        print_json(
-            [{"words": words, "order": order, "text": text} for words, order, text in answers]
-        )
+        print_table(COLUMNS, score_orders(texts, answers, given))
+    elif as_json:
+        columns = zip(given, orders, written, strict=True)
+        print_json([dict(zip(("words", "order", "text"), row, strict=True)) for row in columns])
     else:
-        click.echo("\n".join(texts))
+        click.echo("\n".join(written))

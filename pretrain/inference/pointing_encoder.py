@@ -6,23 +6,13 @@ import numpy as np
 import torch
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.keywords import suggesting
 from firth.corpora.tokenizer.pieces import CLS
 from firth.pretrain.data.batches import Rows
 from firth.pretrain.inference.trained_encoder import TrainedEncoder
 
 
-@suggesting
 class PointingEncoder(TrainedEncoder):
-    """A trained encoder with a decoder that points at its words; states are the encoder's.
-
-    Attributes
-    ----------
-    model : MaskedLanguageModel
-        The trained model, in evaluation mode.
-    pieces : Pieces
-        The pieces it was trained on.
-    """
+    """A trained encoder with a decoder that points at its words; states are the encoder's."""
 
     def _next_scores(self, words: Sequence[str]) -> Callable[[Sequence[int]], np.ndarray]:
         ids, bounds = self.pieces.split(words)

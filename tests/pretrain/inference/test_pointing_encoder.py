@@ -14,7 +14,7 @@ from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.batches import Batches, Rows
 from firth.pretrain.data.objectives.point import ShuffledWords
 from firth.pretrain.inference.mlm_encoder import encoder_class
-from firth.pretrain.inference.word_order import agreement, score_orders
+from firth.pretrain.inference.word_order import agreement, score_orders, shuffled
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.training.optimizer import make_optimizer
 from tests.pretrain.letters import LETTERS, packed
@@ -81,7 +81,7 @@ def test_what_does_not_fit_a_row_or_is_no_word_of_it_is_refused():
 )  # fmt: skip
 def test_agreement_is_that_of_a_hand(order, expected):
     text = "aba" if order.count("a") == 2 else "".join(sorted(order))
-    assert agreement(order, text) == (*expected[:2], pytest.approx(expected[2]))
+    assert agreement(order, text) == (*expected[:2], pytest.approx(expected[2]), 1)
 
 
 def sorted_words(rng):
@@ -103,9 +103,25 @@ def test_a_tiny_model_learns_to_sort():
         optimizer.step(0.01 * min(1, (step + 1) / 10, (steps - step) / 30))
     encoder = encoder_class(model.config)(model, LETTERS, TextSettings())
 
-    every = score_orders(encoder, [sorted_words(rng) for _ in range(20)])[-1]
+    texts = [sorted_words(rng) for _ in range(20)]
+    given = [shuffled(words, n) for n, words in enumerate(texts)]
+    answers = [[words[n] for n in encoder.reorder(words)] for words in given]
 
-    assert every.sentences == 20
-    assert min(every.neighbors.mean, every.tau.mean) > 0.9
-    assert every.shuffled_neighbors.mean < 0.4
-    assert abs(every.shuffled_tau.mean) < 0.4
+    name, n, neighbors, tau, by_chance, tau_by_chance = score_orders(texts, answers, given)[-1]
+
+    assert (name, n) == ("2+", 20)
+    assert min(neighbors.mean, tau.mean) > 0.9
+    assert max(by_chance.mean, abs(tau_by_chance.mean)) < 0.4
+
+
+def test_scores_are_means_by_length_with_errors_over_sentences():
+    texts = [["a", "b"], ["a", "b", "c"], ["a"], [*"abcdef"]]
+    answers = [["a", "b"], ["b", "c", "a"], ["a"], [*"fedcba"]]
+    rows = score_orders(texts, answers, [text[::-1] for text in texts])
+
+    assert [row[:2] for row in rows] == [("2-5", 2), ("6-10", 1), ("2+", 3)]
+    short, long, every = rows
+    assert (short[2].mean, short[3].mean) == pytest.approx((2 / 3, (1 - 1 / 3) / 2))
+    assert short[3].standard_error == pytest.approx(2 / 3)  # of 1 and -1/3
+    assert (long[2].mean, long[3].mean, every[4].mean, every[5].mean) == (0, -1, 0, -1)
+    assert score_orders([["a"]], [["a"]], [["a"]]) == []
