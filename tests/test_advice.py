@@ -28,7 +28,8 @@ TEXT = (
 # commands whose examples take seconds or minutes, or need other material
 NOT_RUN = {
     "attend", "attention", "build-corpus", "caches", "change", "compare", "fill-mask", "generate",
-    "learning-curve", "mcp", "pool", "recommend", "regress", "reorder", "score", "study", "transduce",
+    "learning-curve", "mcp", "pool", "recommend", "regress", "reorder", "score", "study",
+    "transduce",
     *(name for name in COMMANDS if name.startswith("train-")),
 }  # fmt: skip
 FILES_READ = {

@@ -73,7 +73,7 @@ def test_commands_read_only_what_exists_by_then(page):
     made = set()
     for example in examples_of(page):
         named = set(re.findall(r"\b(?:out|demo)/[\w-]+", example.command))
-        made |= set(re.findall(r"--out (out/[\w-]+)", example.command))
+        made |= set(re.findall(r"(?:--out|>) (out/[\w-]+)", example.command))
         runs = {re.sub(r"-seed\d*$", "", name) for name in named}
         assert runs <= made | demo, example.command
 
