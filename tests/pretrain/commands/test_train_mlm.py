@@ -78,6 +78,21 @@ def test_the_summary_shows_the_baseline_and_warns_of_too_little_text(trained):
 
 
 @pytest.mark.slow
+def test_the_summary_of_pointing_shows_chance_also_when_it_goes_on(corpus, tmp_path):
+    few = as_words({**SMALL, "steps": 2})
+    results = [
+        invoke("train-mlm", corpus.path, "--out", tmp_path / name, option, value, *few)
+        for name, option, value in (
+            ("a", "--objective", "point"),
+            ("b", "--continue", tmp_path / "a"),
+        )
+    ]
+    for result in results:
+        assert result.exit_code == 0, result.output
+        assert re.search(r"held-out loss .* \(chance \d\.\d+\), accuracy", result.output)
+    assert "held-out loss of the" in results[1].output
+
+
 def test_going_on_shows_losses_before_and_after(trained, corpus, tmp_path):
     run, _ = trained
     words = ["train-mlm", corpus.path, "--continue", run, "--out", tmp_path / "more"]
