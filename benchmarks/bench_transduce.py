@@ -56,7 +56,7 @@ def own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mixers", nargs="+", default=("attention",))
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--preset", default="tiny")
-    parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--objective", default="transduce")
     parser.add_argument("--part", choices=("dev", "test"), default="test", help="that is scored")
 
 
@@ -69,8 +69,8 @@ def measured(name: str, mixer: str, arguments: argparse.Namespace) -> dict[str, 
     """Train on a set and score its test file."""
     train, test = files_of(name, arguments.part)
     config = MlmConfig(
-        objective="transduce", preset=arguments.preset, mixer=mixer, steps=arguments.steps,
-        sequence_length=64, threads=1, dropout=arguments.dropout, device="cpu",
+        objective=arguments.objective, preset=arguments.preset, mixer=mixer, steps=arguments.steps,
+        sequence_length=64, threads=1, device="cpu",
     )  # fmt: skip
     sources, targets = read_pairs(test)
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +91,7 @@ def measured(name: str, mixer: str, arguments: argparse.Namespace) -> dict[str, 
     scores = {who: score_pairs(transducer, texts, targets) for who, texts in answers.items()}
     return {
         "set": name, "mixer": mixer, "preset": arguments.preset, "steps": arguments.steps,
-        "dropout": arguments.dropout, "part": arguments.part, "pairs": len(targets),
+        "objective": arguments.objective, "part": arguments.part, "pairs": len(targets),
         "processor_seconds": seconds, **scores,
     }  # fmt: skip
 

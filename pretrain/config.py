@@ -222,6 +222,9 @@ class MlmConfig:
             refuse_unused(self, names, f"no layer has attention with `mixer={self.mixer}`")
         if not self.objective_kind.masks:
             refuse_unused(self, _OF_MASKS, f"nothing is masked with `objective={self.objective}`")
+        if "dropout" in self.objective_kind.keys:
+            reason = f"`objective={self.objective}` has a dropout of its own"
+            refuse_unused(self, ("dropout",), reason)
         if shape.attention_span is not None:
             self._check_span(shape)
 
@@ -340,7 +343,7 @@ class MlmConfig:
             feed_forward=kind,
             attention_span=span,
             global_every=global_every,
-            dropout=self.dropout,
+            dropout=self.objective_keys.get("dropout", self.dropout),
             causal=self.objective_kind.causal,
             both_ways=self.objective_kind.mixed,
             attention_edges=edges,

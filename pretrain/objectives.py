@@ -84,6 +84,8 @@ OBJECTIVES = {
         decodes=True,
         whole=True,
         sentinels=lambda keys, length: _spans_of(length),
+        # pairs are few
+        keys={"dropout": setting(0.2, "of the activations dropped", at_least=0, below=1)},
     ),
     "point": ObjectiveKind(
         "firth.pretrain.data.objectives.point:ShuffledWords",
@@ -91,6 +93,7 @@ OBJECTIVES = {
         masks=False,
         decodes=True,
         points=True,
+        whole=True,
     ),
 }
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from firth.corpora.common.command import PATH, Command, option
-from firth.corpora.common.device import device_option
+from firth.corpora.common.command import PATH, Command, device_option, option
 
 
 @click.command("reorder", cls=Command)

@@ -62,6 +62,7 @@ def _next(
     n_rows, beam, _ = written.shape
     read = Rows.whole(written.flatten(0, 1))
     memory, segments = (part.repeat_interleave(beam, 0) for part in (memory, segments))
+    assert model.core.decoder is not None
     states = model.core.decoder(model.embed(read, table), read, memory, segments)[:, -1]
     likely = F.log_softmax(model.core.logits(states, table).float(), -1)
     likely = likely[:, : len(model.pieces.weight)]

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from firth.corpora.common.errors import ArtifactError, SettingError
-from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.corpora.text.pairs import COLUMN, PAIRS, spelled
 from firth.corpora.tokenizer.pieces import PAD, SEP
@@ -123,6 +122,7 @@ class Transducer:
         written = Rows.whole(torch.tensor([[self._hole, *target]], device=read.ids.device))
         memory, x = model(read), model.embed(written)
         weights: list[torch.Tensor] = []
+        assert model.core.decoder is not None
         model.core.decoder(x, written, memory, read.segments, weights)
         names = [*self.encoder.pieces.names, _HOLE]
         return (
@@ -137,7 +137,6 @@ class Transducer:
         return spelled(spell(names), self.unit)
 
 
-@suggesting
 def transduce(
     run: str | os.PathLike[str],
     sources: Sequence[str],

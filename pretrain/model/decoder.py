@@ -97,6 +97,7 @@ class Decoder(nn.Module):
         cross = AttentionInputs(rows.segments, allowed=allowed, memory=memory)
         x = self.dropout(self.embedding_norm(x))
         for block in self.blocks:
+            assert isinstance(block, DecoderBlock)
             if weights is not None:
                 weights.append(block.weights(x, inputs, cross))
             x = block(x, inputs, cross)
