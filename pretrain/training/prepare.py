@@ -9,12 +9,13 @@ from typing import Any
 import torch
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.tokenizer.pieces import CLS, Pieces
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, Pieces
 from firth.embed.vectors.piece_table import FIRST_VECTORS
 from firth.embed.vectors.training import NothingCountedError, nothing_together
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.batches import Batch, Batches, fixed_batches
 from firth.pretrain.data.objectives.causal import piece_characters
+from firth.pretrain.data.objectives.targets import Objective
 from firth.pretrain.data.packing import PackedRows, piece_counts
 from firth.pretrain.data.text import TextSplits, max_segments, pack_text
 from firth.pretrain.objectives import CAUSAL, MASKED, OBJECTIVES, ObjectiveKind
@@ -34,7 +35,7 @@ class TrainingData:
     pieces: Pieces
     train: PackedRows
     held_out: PackedRows
-    counts: torch.Tensor  # int64 (V,): of each piece in the training text
+    counts: torch.Tensor  # int64 (V,): of each piece that is predicted of the training text
     batches: Batches  # of the training text
     budget: Budget
     max_segments: int  # per row
@@ -57,9 +58,21 @@ def build_training_data(
     batches = Batches(train, objective, batch_rows=batch, seed=config.seed)
     counts, budget = piece_counts(train), make_budget(config, train.n_rows, batch)
     _require_contexts(train, counts, config, batch * (budget.steps or math.inf))
+    if chooser.max_passes == 1:  # what is predicted is not drawn
+        counts = _target_counts(train, objective)
     return TrainingData(
         config, pieces, train, held_out, counts, batches, budget, max_segments(train, held_out)
     )
+
+
+def _target_counts(rows: PackedRows, objective: Objective) -> torch.Tensor:
+    """Count the pieces that an objective without draws predicts, int64 (V,)."""
+    counts = torch.zeros(rows.vocabulary_size, dtype=torch.int64, device=rows.device)
+    for chunk in rows.chunks():
+        made = objective.predict(chunk, step=0, rate=math.nan)
+        counts += made.targets[made.weights > 0].bincount(minlength=len(counts))
+    counts[:FIRST_PIECE] = 0
+    return counts
 
 
 def _require_contexts(
