@@ -25,8 +25,8 @@ from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.request import BuildOptions
 from firth.corpora.text.segment import TextSettings
 from firth.pretrain.config import MlmConfig
-from firth.pretrain.inference.pair_scores import read_pairs, score_pairs
-from firth.pretrain.inference.transducer import open_transducer
+from firth.pretrain.inference.mlm_encoder import open_transducer
+from firth.pretrain.inference.pair_scores import read_sources, score_pairs
 from firth.pretrain.train import make_mlm_run
 
 SETS = ("german-medium", "german-high", "english-medium", "english-high", "fre", "dut", "hin")
@@ -72,7 +72,6 @@ def measured(name: str, mixer: str, arguments: argparse.Namespace) -> dict[str, 
         objective=arguments.objective, preset=arguments.preset, mixer=mixer, steps=arguments.steps,
         sequence_length=64, threads=1, device="cpu",
     )  # fmt: skip
-    sources, targets = read_pairs(test)
     with tempfile.TemporaryDirectory() as folder:
         corpus = build_corpus(
             train, f"{folder}/corpus", words=TextSettings(pattern="pairs"),
@@ -81,9 +80,10 @@ def measured(name: str, mixer: str, arguments: argparse.Namespace) -> dict[str, 
         start = time.process_time()
         transducer = open_transducer(make_mlm_run(corpus, config, Path(folder) / "run"), "cpu")
         seconds = time.process_time() - start
+        sources, targets = read_sources(transducer, test, pairs=True)
         answers = {"source": [source.partition("\t")[0] for source in sources]}
         for who, beam in (("greedy", 1), ("beam", BEAM)):
-            answers[who] = [row[0].target for row in transducer.answers(sources, beam=beam)]
+            answers[who] = [row[0].target for row in transducer.transduce(sources, beam=beam)]
     if "-" in name:
         lines = (line.split("\t") for line in text_of(train).splitlines())
         rules = AffixRules((lemma, form, tags) for lemma, form, tags in lines)

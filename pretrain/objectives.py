@@ -35,11 +35,6 @@ class ObjectiveKind:
         return pkgutil.resolve_name(self.path)
 
 
-def _spans_of(length: int) -> int:
-    """Return the most spans of a segment, which are one piece apart."""
-    return (length - 1) // 2
-
-
 def rebuilds_text(keys: Mapping[str, Any]) -> bool:
     """Return whether a decoder predicts the text, as it must if some of it has no mark."""
     return bool(keys["permute"] or keys["delete"])
@@ -67,7 +62,8 @@ OBJECTIVES = {
         "hidden spans, by a decoder",
         masks=False,
         decodes=True,
-        sentinels=lambda keys, length: 0 if rebuilds_text(keys) else _spans_of(length),
+        # the most spans of a segment, which are one piece apart
+        sentinels=lambda keys, length: 0 if rebuilds_text(keys) else (length - 1) // 2,
         keys={
             "share": setting(0.15, "of the pieces, in spans", at_least=0.01, at_most=0.9),
             "span": setting(3.0, "pieces of a span, on average at most", at_least=1, at_most=100),
@@ -83,7 +79,7 @@ OBJECTIVES = {
         masks=False,
         decodes=True,
         whole=True,
-        sentinels=lambda keys, length: _spans_of(length),
+        sentinels=lambda keys, length: 1,
         # pairs are few
         keys={"dropout": setting(0.2, "of the activations dropped", at_least=0, below=1)},
     ),

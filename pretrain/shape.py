@@ -51,6 +51,7 @@ class EncoderConfig:
         0, "Layers of a decoder; 0 without one.", at_least=0, at_most=1000
     )
     points: bool = setting(False, "Whether the decoder points at slots of the encoder.")
+    # 1 if the decoder writes a target for each segment, more for spans
     sentinels: int = setting(0, "Rows of the table besides pieces.", at_least=0, at_most=65_536)
 
     def __post_init__(self) -> None:

@@ -88,7 +88,7 @@ def command(
         options["segmenter"] = "tokens"
     if pairs:
         if options["pattern"] is not None or tokens:
-            raise SettingError("`pairs` is a `pattern` of tokens; drop the other")
+            raise SettingError("`pairs` is a `pattern` of tokens; drop `pairs`")
         options["pattern"] = "pairs"
     request = make_request(
         sources,
@@ -108,6 +108,8 @@ def command(
     size = build(request, out, force=force, cluster=cluster).manifest
     counts = [counted(n, unit) for unit, n in counts_by_noun(size).items() if unit != "paragraph"]
     click.echo(f"{out}: {', '.join(counts)}; held out: {held_out_text(size)}")
+    if pairs:
+        click.echo(f"{out}: units by --pattern {request.text.pattern}")
     for joined in size.get("phrases", ()):
         phrases, times = counted(joined["types"], "phrase"), counted(joined["tokens"], "time")
         click.echo(f"{out}: joined {phrases}, {times}")

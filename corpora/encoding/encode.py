@@ -145,9 +145,9 @@ def _sequences(block: TextBlock, keys: np.ndarray, pattern: str | None) -> Prepa
 
 def _check_pairs(block: TextBlock) -> None:
     """Raise for a line that is no pair."""
-    lines = block.text.decode().splitlines()
-    for number, line in zip(block.positions.tolist(), lines, strict=True):
-        if problem := pair_problem(line):
+    bounds = itertools.pairwise(block.documents.tolist())
+    for number, (start, stop) in zip(block.positions.tolist(), bounds, strict=True):
+        if problem := pair_problem(block.text[start:stop].decode()):
             raise SourceError(f"{block.source}:{number}: {problem}; correct or remove the line")
 
 

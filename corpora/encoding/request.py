@@ -232,7 +232,7 @@ def _first_lines(sources: Sequence[Any], read: ReadOptions) -> list[str]:
             "`pattern=pairs:characters:words`"
         )
     head, _ = peek(Stream(first, read, HEAD_BYTES).text(), HEAD_BYTES)
-    return head[:HEAD_BYTES].decode("utf-8", "ignore").splitlines()
+    return head[:HEAD_BYTES].decode("utf-8", "ignore").split("\n")
 
 
 def _with_required(read: ReadOptions, name: str, required: dict[str, Any]) -> ReadOptions:

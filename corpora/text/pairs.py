@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 COLUMN = "⇥"  # the token between columns, two in every pair
 _BLANK = "␣"  # the token of white space between characters
-_TAG = "+"  # begins tags, so that they are no characters
+TAG = "+"  # begins tags, so that they are no characters
 UNITS = {"characters": r"\S|(?<=\S)\s+(?=\S)", "words": r"\S+"}
 PAIRS = re.compile(f"pairs(?::({'|'.join(UNITS)}):({'|'.join(UNITS)}))?")
 
@@ -28,7 +28,7 @@ def pair_tokens(units: Sequence[str | None], text: str) -> list[Token]:
         if number:
             tokens.append((COLUMN, start - 1, start))
         for match in re.finditer(patterns[min(number, 2)], column):
-            unit = _TAG + match[0].rstrip("; ") if number > 1 else match[0]
+            unit = TAG + match[0].rstrip("; ") if number > 1 else match[0]
             tokens.append(
                 (_BLANK if unit.isspace() else unit, start + match.start(), start + match.end())
             )

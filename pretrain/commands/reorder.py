@@ -40,6 +40,8 @@ def command(
         raise SettingError("pass a TEXT, or a file of sentences after --lines; one of the two")
     encoder, orders = open_run(run, device), []
     texts = [encoder.words(line) for line in ([text or ""] if lines is None else text_lines(lines))]
+    if score and not any(len(words) > 1 for words in texts):
+        raise SourceError(f"{lines}: has no sentence of two words to shuffle; pass some")
     given = [shuffled(words, n) for n, words in enumerate(texts)] if score else texts
     for number, words in enumerate(given, 1):
         try:

@@ -33,8 +33,8 @@ def command(
     default. Printed are lines of the source, the target and its log probability
     in nats, divided by tabs. With --test, FILE has pairs like those of the
     corpus: how many targets are right, and how many units (characters or words)
-    the others are away, with 95 % bootstrap intervals, beside the sources as
-    they are.
+    the others are away, with 95 % bootstrap intervals; beside the sources as
+    they are, if they have the units of targets.
 
     \b
     Example:
@@ -44,24 +44,22 @@ def command(
         printf 'laufen\\tV;PST\\n' | firth transduce out/inflect --best 3
     """
     from firth.corpora.common.console import print_json, print_table
-    from firth.corpora.common.errors import SettingError
     from firth.corpora.common.reporting import note, progress
-    from firth.pretrain.inference.pair_scores import read_pairs, read_sources, score_pairs
-    from firth.pretrain.inference.transducer import open_transducer
+    from firth.pretrain.inference.mlm_encoder import open_transducer
+    from firth.pretrain.inference.pair_scores import read_sources, score_pairs
 
-    if best > beam:
-        raise SettingError(f"`best={best}`: a `beam` of {beam} has no more; pass `beam={best}`")
     transducer = open_transducer(run, device)
-    sources, targets = read_pairs(file) if test else (read_sources(transducer, file), [])
+    sources, targets = read_sources(transducer, file, pairs=test)
     with progress("transducing", "sources") as show:
-        answers = transducer.answers(sources, beam=beam, best=best, show=show)
+        answers = transducer.transduce(sources, beam=beam, best=best, show=show)
     if unknown := transducer.unknown(sources):
         note(f"read as unknown, since the run has no piece for them: {' '.join(unknown)}")
+    if n_cut := sum(not answer.ended for row in answers for answer in row):
+        note(f"{n_cut} of the answers did not end and are cut; train longer")
     if test:
-        written = {
-            "answers": [row[0].target for row in answers],
-            "sources as they are": [source.partition("\t")[0] for source in sources],
-        }
+        written = {"answers": [row[0].target for row in answers]}
+        if transducer.in_same_units:
+            written["sources as they are"] = [source.partition("\t")[0] for source in sources]
         scores = {name: score_pairs(transducer, texts, targets) for name, texts in written.items()}
         if as_json:
             as_dicts = {
@@ -70,10 +68,7 @@ def command(
             }
             print_json({"pairs": len(targets), "scores": as_dicts})
             return
-        rows = [
-            (name, *(f"{mean:.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in row.values()))
-            for name, row in scores.items()
-        ]
+        rows = [(name, *(str(score) for score in row.values())) for name, row in scores.items()]
         print_table((f"{len(targets):,} pairs", "exact match", "edit distance"), rows)
     elif as_json:
         print_json(
@@ -84,5 +79,5 @@ def command(
         )
     else:
         for source, row in zip(sources, answers, strict=True):
-            for target, log_probability in row:
+            for target, log_probability, _ in row:
                 click.echo(f"{source}\t{target}\t{log_probability:.3f}")

@@ -176,11 +176,15 @@ def _packed_parts(
     lengths = np.diff(piece_offsets)
     dtype = np.uint16 if len(pieces) <= 1 << 16 else np.int32
     open_row = np.empty(0, dtype)  # continued by the next shard
-    done, n_yielded = 0, 0
+    done, n_yielded, n_cut, longest = 0, 0, 0, 0
     by_shard = view.clusters() if cluster_ends is not None else itertools.repeat(None)
     with progress("packing", "tokens") as show:
         for (word_rows, offsets), clusters in zip(view.shards(), by_shard, strict=False):
             n_pieces = int(lengths[word_rows].sum())
+            if whole:
+                needed = 2 + np.diff(np.append(0, lengths[word_rows].cumsum())[offsets])
+                n_cut += int((needed > sequence_length).sum())
+                longest = max(longest, int(needed.max(initial=0)))
             # of two rows of whole units, one and what does not fit in it are more than a row
             n_rows = max_rows(n_pieces, len(offsets) - 1, sequence_length) << whole
             capacity = n_rows * sequence_length
@@ -208,4 +212,9 @@ def _packed_parts(
             n_yielded += n_whole
             done += len(word_rows)
             show(done, view.n_tokens)
+    if n_cut:
+        note(
+            f"{n_cut:,} texts are longer than a row and are cut; the longest needs "
+            f"`sequence_length={longest}`"
+        )
     yield np.pad(open_row, (0, -len(open_row) % sequence_length), constant_values=PAD)

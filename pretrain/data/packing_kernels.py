@@ -20,9 +20,9 @@ def pack_units(
 
     A unit that does not fit in its row continues as a new segment of the next row, or if ``whole``
     starts there. Where fewer than three slots are left, no segment fits and they become padding.
-    The first ``n_filled`` slots
-    are kept; returns the new number of filled slots. ``ends`` receives the number after each unit.
-    ``slots`` is not bounds-checked: allocate what ``packing.max_rows`` says.
+    The first ``n_filled`` slots are kept; returns the new number of filled slots. ``ends`` receives
+    the number after each unit. ``slots`` is not bounds-checked: allocate what ``packing.max_rows``
+    says.
     """
     # word_rows: int32 (n_tokens,), word of each token; offsets: int64 (n_units + 1,)
     # piece_ids: int32 (n,), pieces of all words; piece_offsets: int64 (V + 1,)

@@ -8,7 +8,7 @@ import numpy as np
 
 from firth.corpora.common.errors import SettingError
 from firth.pretrain.inference.mlm_encoder import open_run
-from firth.pretrain.inference.transducer import Transducer, is_transducer
+from firth.pretrain.inference.transducer import Transducer
 
 _DIGITS = 6  # of a weight, in JSON
 
@@ -93,8 +93,8 @@ def attend(
     config = encoder.model.config
     layers = None if layer is None else _selected("layer", layer, "layers", config.layers)
     heads = _selected("head", head, "heads", config.heads)
-    if is_transducer(encoder):
-        pieces, read, weights = Transducer(encoder).alignment(sentence)
+    if isinstance(encoder, Transducer):
+        pieces, read, weights = encoder.alignment(sentence)
         layers = layers or tuple(range(config.layers))
         chosen = weights[list(layers)][:, heads]
         return SentenceAttention(sentence, tuple(pieces), layers, heads, chosen, tuple(read))

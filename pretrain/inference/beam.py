@@ -1,5 +1,8 @@
 """Beam search: the likeliest sequences that a decoder writes over an encoder's states."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor
@@ -8,39 +11,39 @@ from firth.corpora.tokenizer.pieces import FIRST_PIECE, SEP
 from firth.pretrain.data.batches import Rows
 from firth.pretrain.model.encoder import MaskedLanguageModel
 
-Hypothesis = tuple[list[int], float]  # pieces, and the log probability with the end, in nats
+
+class Hypothesis(NamedTuple):
+    """A sequence that a decoder writes."""
+
+    pieces: list[int]  # without the end
+    log_probability: float  # in nats, with the end if it has one
+    ended: bool
 
 
 @torch.inference_mode()
 def beam_search(
-    model: MaskedLanguageModel, rows: Rows, start: int, *, beam: int, best: int, longest: int
+    model: MaskedLanguageModel,
+    rows: Rows,
+    start: int,
+    *,
+    beam: int,
+    best: int,
+    limits: Sequence[int],
 ) -> list[list[Hypothesis]]:
-    """Return the ``best`` sequences of at most ``longest`` pieces of each row, the likeliest first.
+    """Return the ``best`` sequences of each row, the likeliest first.
 
     Of every row ``beam`` sequences are kept at a time; one is greedy. Those that have not ended
-    when they are as long as they may be are returned as they are.
+    with as many pieces as ``limits`` says of their row are returned as they are.
     """
-    # rows: of one segment each; returns for each row up to ``best`` hypotheses
-    memory, table = model(rows), model.table
-    answers: list[list[Hypothesis]] = [[] for _ in rows.ids]
-    active = torch.arange(len(answers), device=rows.ids.device)
-    written = torch.full((len(answers), 1, 1), start, device=active.device)  # (B, k, n)
-    scores, ended = torch.zeros(len(answers), 1), torch.zeros(len(answers), 1, dtype=torch.bool)
-    scores, ended = scores.to(active.device), ended.to(active.device)
-    for n in range(longest + 1):
-        finished = ended[:, :best].all(1) | (n == longest)
-        for row in finished.nonzero().flatten().tolist():
-            answers[int(active[row])] = [
-                ([piece for piece in pieces if piece != SEP], score)
-                for pieces, score in zip(
-                    written[row, :best, 1:].tolist(), scores[row, :best].tolist(), strict=True
-                )
-            ]
-        active, written, scores, ended = (
-            part[~finished] for part in (active, written, scores, ended)
-        )
-        if not len(active):
-            break
+    # rows: of one segment each
+    memory, table, device = model(rows), model.table, rows.ids.device
+    answers: list[list[Hypothesis]] = [[] for _ in limits]
+    left = torch.tensor(limits, device=device)
+    active = torch.arange(len(limits), device=device)
+    written = torch.full((len(limits), 1, 1), start, device=device)  # (B, k, n)
+    scores = torch.zeros(len(limits), 1, device=device)
+    ended = torch.zeros(len(limits), 1, dtype=torch.bool, device=device)
+    while len(active):
         likely = _next(model, written, memory[active], rows.segments[active], table)
         # what has ended goes on with its end, at no price
         likely = likely.masked_fill(ended[..., None], -torch.inf)
@@ -48,9 +51,16 @@ def beam_search(
         totals = (scores[..., None] + likely).flatten(1)
         scores, places = totals.topk(min(beam, int((totals > -torch.inf).sum(1).min())))
         owners, pieces = places // likely.shape[-1], places % likely.shape[-1]
-        written = written.take_along_dim(owners[..., None], 1)
-        written = torch.cat([written, pieces[..., None]], -1)
+        written = torch.cat([written.take_along_dim(owners[..., None], 1), pieces[..., None]], -1)
         ended = ended.take_along_dim(owners, 1) | (pieces == SEP)
+        done = ended[:, :best].all(1) | (written.shape[-1] > left[active])
+        for row in done.nonzero().flatten().tolist():
+            kept = (part[row, :best].tolist() for part in (written[..., 1:], scores, ended))
+            answers[int(active[row])] = [
+                Hypothesis([piece for piece in ids if piece != SEP], *about)
+                for ids, *about in zip(*kept, strict=True)
+            ]
+        active, written, scores, ended = (part[~done] for part in (active, written, scores, ended))
     return answers
 
 

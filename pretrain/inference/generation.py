@@ -65,13 +65,13 @@ def continue_row(
 
 
 def spell(pieces: Iterable[Prediction]) -> list[str]:
-    """Return the words that pieces spell, of which the first starts a word."""
+    """Return the words that pieces spell, of which the first starts one however it is marked."""
     words: list[str] = []
     for name, _ in pieces:
-        if name.startswith(CONTINUATION):
+        if words and name.startswith(CONTINUATION):
             words[-1] += name.removeprefix(CONTINUATION)
         else:
-            words.append(name)
+            words.append(name.removeprefix(CONTINUATION))
     return words
 
 

@@ -19,6 +19,7 @@ from firth.pretrain.inference.denoising_encoder import DenoisingEncoder
 from firth.pretrain.inference.masked_encoder import MaskedPieceEncoder
 from firth.pretrain.inference.pointing_encoder import PointingEncoder
 from firth.pretrain.inference.trained_encoder import TrainedEncoder
+from firth.pretrain.inference.transducer import Transducer
 from firth.pretrain.model.weights import load_model, load_pieces
 from firth.pretrain.shape import EncoderConfig
 
@@ -49,7 +50,7 @@ def encoder_class(config: EncoderConfig) -> type[TrainedEncoder]:
     if config.points:
         return PointingEncoder
     if config.decoder_layers:
-        return DenoisingEncoder
+        return Transducer if config.sentinels == 1 else DenoisingEncoder
     return CausalEncoder if config.causal else MlmEncoder
 
 
@@ -73,7 +74,17 @@ def open_causal(run: str | os.PathLike[str], device: str = "auto") -> CausalEnco
     encoder = open_run(run, device, causal=True)
     if not isinstance(encoder, CausalEncoder):
         raise ArtifactError(
-            f"{run}: predicts hidden pieces, not the next one; pass a run with `objective=causal`"
+            f"{run}: does not predict the next piece; pass a run with `objective=causal`"
+        )
+    return encoder
+
+
+def open_transducer(run: str | os.PathLike[str], device: str = "auto") -> Transducer:
+    """Open a model of pairs; raise ArtifactError if the run is none."""
+    encoder = open_run(run, device)
+    if not isinstance(encoder, Transducer):
+        raise ArtifactError(
+            f"{run}: predicts no targets of pairs; pass a run with `objective=transduce`"
         )
     return encoder
 

@@ -20,34 +20,38 @@ class PairScore(NamedTuple):
     """A mean over pairs with its 95 % bootstrap interval."""
 
     mean: float
-    low: float
-    high: float
+    low: float | None  # None for a single pair
+    high: float | None
+
+    def __str__(self) -> str:
+        ends = "" if self.low is None else f" [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.mean:.3f}{ends}"
 
 
-def read_sources(transducer: Transducer, file: Path) -> list[str]:
-    """Return the lines of a file; raise SourceError for one that is no source."""
-    sources = [line.rstrip("\r\n") for line in text_lines(file)]
-    for number, source in enumerate(sources, 1):
-        try:
-            transducer.row(source)
-        except SettingError as error:
-            raise SourceError(f"{_name(file)}:{number}: {error}") from None
-    return sources
+def read_sources(transducer: Transducer, file: Path, *, pairs: bool) -> tuple[list[str], list[str]]:
+    """Return the sources of a file, with their tags behind a tab, and the targets of pairs.
 
-
-def read_pairs(file: Path) -> tuple[list[str], list[str]]:
-    """Return the sources of a file, with their tags behind a tab, and the targets."""
+    Raises SourceError for the first line that is none.
+    """
+    name = "<stdin>" if str(file) == STDIN else str(file)
     sources, targets = [], []
     for number, line in enumerate(text_lines(file), 1):
-        if problem := pair_problem(line.rstrip("\r\n")):
-            raise SourceError(f"{_name(file)}:{number}: {problem}; correct or remove the line")
-        source, target, *tags = line.rstrip("\r\n").split("\t")
-        sources.append("\t".join([source, *tags]))
-        targets.append(target)
-    if not targets:
-        raise SourceError(
-            f"{_name(file)}: has no pairs; pass lines of a source, a tab and a target"
-        )
+        source = line.rstrip("\r\n")
+        if pairs and not source.strip():
+            continue
+        try:
+            if pairs and (problem := pair_problem(source)):
+                raise SettingError(f"{problem}; correct or remove the line")
+            if pairs:
+                source, target, *tags = source.split("\t")
+                source = "\t".join([source, *tags])
+                targets.append(target)
+            transducer.row(source)
+        except SettingError as error:
+            raise SourceError(f"{name}:{number}: {error}") from None
+        sources.append(source)
+    if pairs and not targets:
+        raise SourceError(f"{name}: has no pairs; pass lines of a source, a tab and a target")
     return sources, targets
 
 
@@ -61,13 +65,9 @@ def score_pairs(
     scores = {}
     for name, values in (("exact", distances == 0), ("distance", distances)):
         resampled = resample(Means(values), counts)
-        scores[name] = PairScore(resampled.score, *interval(resampled))
+        ends = interval(resampled) if len(targets) > 1 else (None, None)
+        scores[name] = PairScore(resampled.score, *ends)
     return scores
-
-
-def _name(file: Path) -> str:
-    """Name a file in messages."""
-    return "<stdin>" if str(file) == STDIN else str(file)
 
 
 def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:

@@ -96,7 +96,7 @@ class PieceEncoder(ContextualEncoder, WindowedEncoder, InputEmbeddings):
     def _framed(self, ids: Sequence[int]) -> list[int]:
         """Return the pieces of a sentence between special ones; raise if they do not fit a row."""
         if not ids:
-            raise SettingError("the sentence has no words")
+            raise SettingError("the sentence has no words; remove it")
         if len(ids) > self.max_pieces:
             raise SettingError(
                 f"the sentence has {len(ids)} pieces, but the encoder reads at most "

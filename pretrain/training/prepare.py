@@ -152,7 +152,9 @@ def held_out_batches(
     size = min(micro_batch, limit)
     batches = list(fixed_batches(rows, chooser, batch_rows=size, n_rows_limit=limit))
     if not any(float(batch.n_targets) for batch in batches):
+        longer = ", or pass a greater `sequence_length`" if kind.whole else ""
         raise SettingError(
-            "the held-out text has no pieces to predict; build the corpus with a greater `held_out`"
+            "the held-out text has no pieces to predict; build the corpus with a greater "
+            f"`held_out`{longer}"
         )
     return batches

@@ -49,7 +49,7 @@ def inputs(server, tmp_path_factory) -> Path:
         folder / "verbs.tsv", folder / "verbs", words=TextSettings(pattern="pairs")
     )
     pieces = Pieces([*SPECIAL, "⇥", *"abcNV+", *(f"##{letter}" for letter in "NV")])
-    encoder = small_encoder(pieces=pieces, decoder_layers=2, sentinels=7)
+    encoder = small_encoder(pieces=pieces, decoder_layers=2, sentinels=1)
     write_run(folder / "inflect", encoder, of_pairs)
     (folder / "lines.txt").write_text("\n".join(lines[:20]))
     options = ["--per", "sentence", "--device", "cpu", "--out"]

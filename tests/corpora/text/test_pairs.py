@@ -99,6 +99,14 @@ def test_a_corpus_of_pairs_has_a_document_for_each_in_the_units_of_its_columns(t
     assert in_memory.manifest["documents"] == 3
 
 
+def test_what_separates_lines_elsewhere_is_part_of_a_cell(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("a\x0cb\tb\u2028\u0085c\tX\nd\te\n", encoding="utf-8")
+    corpus = build_corpus(
+        tmp_path / "pairs.tsv", tmp_path / "c", words=TextSettings(pattern="pairs")
+    )
+    assert corpus.manifest["documents"] == 2
+
+
 def test_the_units_of_a_pipe_must_be_named(tmp_path):
     with pytest.raises(SourceError, match="a pipe can be read only once; name the units"):
         build_corpus("-", tmp_path / "c", words=TextSettings(pattern="pairs"))

@@ -65,7 +65,7 @@ def test_an_end_before_the_first_piece_is_said(run, monkeypatch):
         ("why RUN king queen", "train-mlm with --objective masked, or of firth train-skipgram"),
         ("train-mlm TEXT --dry-run --objective causal --masking word",
          "--masking word: nothing is masked with --objective causal"),
-        ("generate MASKED king", "MASKED: predicts hidden pieces, not the next one; pass a run"),
+        ("generate MASKED king", "MASKED: does not predict the next piece; pass a run"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_in_one_line(run, masked, line, error):

@@ -57,7 +57,7 @@ def test_scores_are_printed_by_length(folder):
         ("reorder RUN --lines DIR/long.txt", "long.txt:2: the sentence has 15 pieces, but the"),
         ("reorder RUN --lines DIR/empty.txt", "empty.txt:2: the sentence has no words"),
         ("reorder RUN --lines DIR/none.txt", "none.txt: No such file or directory; expected a"),
-        ("generate RUN saw", "predicts hidden pieces, not the next one; pass a run with"),
+        ("generate RUN saw", "does not predict the next piece; pass a run with"),
         ("fill-mask RUN [MASK]", "RUN: predicts no masked pieces and has no masks"),
         ("export RUN DIR/out --format huggingface", "neither BERT nor ModernBERT has a decoder"),
     ],

@@ -8,16 +8,20 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
 
 import firth
-from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import SettingError
 from firth.corpora.encoding.build import build_corpus
 from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.pieces import SEP
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.inference.attention_picture import draw_attention
 from firth.pretrain.inference.pair_scores import edit_distance
+from firth.pretrain.inference.transducer import Transducer
 from firth.pretrain.train import make_mlm_run
 from tests.calls import command, refusal
+from tests.pretrain.letters import LETTERS
 from tests.pretrain.small_run import small_run
 
 NOUNS = ["".join(letters) for letters in itertools.product("abcd", repeat=3)]
@@ -81,8 +85,9 @@ def test_answers_are_printed_the_likeliest_first_and_as_json(run):
     assert answer == {
         "target": "abcen",
         "log_probability": pytest.approx(float(rows[0][3]), abs=1e-3),
+        "ended": True,
     }
-    [[same]] = firth.transduce(run, ["abc\tN;PL"], device="cpu")
+    [[same]] = firth.open_encoder(run, "cpu").transduce(["abc\tN;PL"])
     assert same._asdict() == {**answer, "log_probability": pytest.approx(same.log_probability)}
 
 
@@ -111,10 +116,12 @@ def test_the_attention_of_a_target_is_that_on_its_source(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "problem"),
     [
-        ("\n", [], r"<stdin>:1: '': pass a source, or a source, a tab and its tags"),
-        ("a\tb\tc\n", [], r"<stdin>:1: 'a\\tb\\tc': pass a source"),
+        ("\n", [], r"<stdin>:1: '' is no source, nor a source, a tab and its tags, without ⇥"),
+        ("a\tb\tc\n", [], r"<stdin>:1: 'a\\tb\\tc' is no source"),
+        ("ab\na⇥b\n", [], r"<stdin>:2: 'a⇥b' is no source"),
+        ("a" * 50 + "\tb", ["--test"], r"<stdin>:1: the sentence has 53 pieces"),
         ("ab\n" + "a" * 50, [], r"<stdin>:2: the sentence has 53 pieces, but the encoder reads"),
-        ("a", ["--best", 7], r"--best 7: a --beam of 5 has no more; pass --beam 7"),
+        ("a", ["--best", 7], r"--best 7: a --beam of 5 has from 1 to 5 targets"),
         ("ab\n", ["--test"], r"<stdin>:1: no source, target and perhaps tags, divided by tabs"),
         ("", ["--test"], r"<stdin>: has no pairs; pass lines of a source, a tab and a target"),
     ],
@@ -126,10 +133,31 @@ def test_bad_input_is_refused_in_one_line(run, text, options, problem):
 @pytest.mark.slow
 def test_other_runs_and_numbers_are_refused(run, tmp_path):
     masked = small_run(tmp_path)
-    with pytest.raises(ArtifactError, match="predicts no targets of pairs; pass a run with"):
-        firth.transduce(masked, ["a"])
-    with pytest.raises(SettingError, match=r"`best=6`: a `beam` of 5 gives from 1 to 5"):
-        firth.transduce(run, ["a"], best=6)
+    assert "predicts no targets of pairs; pass a run with" in refusal("transduce", masked)
+    assert "predicts no masked pieces" in refusal("fill-mask", run, "a[MASK]")
+    encoder = firth.open_encoder(run)
+    with pytest.raises(SettingError, match="predicts targets of pairs and no other words"):
+        encoder.predict_next([["a"]], ["b"])
+    untagged = Transducer(encoder.model, LETTERS, encoder.text)
+    with pytest.raises(SettingError, match="has tags, and the pairs of the run had none"):
+        untagged.row("a\tN")
+
+
+@pytest.mark.slow
+def test_an_answer_that_does_not_end_is_cut_and_counted(run):
+    encoder = firth.open_encoder(run)
+    with torch.no_grad():
+        encoder.model.core.bias[SEP] = -1e4
+    [[answer]] = encoder.transduce(["ab\tN;PL"], beam=1)
+    assert (len(answer.target), answer.ended) == (SMALL["sequence_length"] - 2, False)
+
+
+@pytest.mark.slow
+def test_one_pair_has_no_interval(run):
+    result = command("transduce", run, "--test", "--json", input="ab\tab\tN;SG\n")
+    exact = json.loads(result.stdout)["scores"]["sources as they are"]["exact"]
+    assert exact == {"mean": 1.0, "low": None, "high": None}
+    assert " 1.000 " in command("transduce", run, "--test", input="ab\tab\tN;SG\n").stdout
 
 
 @pytest.mark.parametrize(

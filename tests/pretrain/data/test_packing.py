@@ -62,6 +62,15 @@ def test_rows_match_the_definition_however_the_text_is_cut_into_shards(
     assert len(expected) <= max_rows(sum(sizes), len(sizes), length) << whole
 
 
+def test_units_that_cannot_be_whole_are_counted(capsys):
+    view = SmallView([["a"] * 9, ["b"] * 3, ["c"] * 7])
+    PackedRows.pack(view, LETTERS, 8, "cpu", whole=True)
+    assert "2 texts are longer than a row and are cut; the longest needs" in capsys.readouterr().err
+    PackedRows.pack(view, LETTERS, 8, "cpu")
+    PackedRows.pack(view, LETTERS, 11, "cpu", whole=True)
+    assert capsys.readouterr().err == ""
+
+
 def test_a_row_worked_by_hand():
     rows = packed([["ab", "c"], ["d"], ["e"], ["xyz", "f"]], length=8)
 

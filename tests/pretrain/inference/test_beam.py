@@ -49,17 +49,18 @@ def test_a_beam_as_wide_as_all_sequences_finds_the_likeliest(model):
         for pieces in itertools.product(LETTERS, repeat=length)
     ]
     every.sort(key=lambda one: -one[1])
-    [found] = beam_search(model, rows, START, beam=200, best=200, longest=longest)
-    ended = [one for one in found if len(one[0]) < longest]
-    assert [pieces for pieces, _ in ended[:20]] == [pieces for pieces, _ in every[:20]]
-    assert [score for _, score in ended] == pytest.approx(
+    [found] = beam_search(model, rows, START, beam=200, best=200, limits=[longest] * len(rows.ids))
+    ended = [one for one in found if one.ended]
+    assert {len(one.pieces) for one in found if not one.ended} == {longest}
+    assert [one.pieces for one in ended[:20]] == [pieces for pieces, _ in every[:20]]
+    assert [one.log_probability for one in ended] == pytest.approx(
         [score for _, score in every[: len(ended)]], abs=1e-4
     )
 
 
 def test_one_sequence_at_a_time_is_greedy(model):
     rows = rows_of([5, 7, 6])
-    [[(found, _)]] = beam_search(model, rows, START, beam=1, best=1, longest=6)
+    [[(found, _, _)]] = beam_search(model, rows, START, beam=1, best=1, limits=[6] * len(rows.ids))
     written = []
     while len(written) < 6:
         read = Rows.whole(torch.tensor([[START, *written]]))
@@ -75,8 +76,11 @@ def test_one_sequence_at_a_time_is_greedy(model):
 
 def test_a_row_has_the_same_answers_among_others(model):
     texts = [[5, 6], [7], [6, 5, 7, 6]]
-    together = beam_search(model, rows_of(*texts), START, beam=3, best=2, longest=5)
-    for text, row in zip(texts, together, strict=True):
-        [alone] = beam_search(model, rows_of(text), START, beam=3, best=2, longest=5)
-        assert [pieces for pieces, _ in alone] == [pieces for pieces, _ in row]
-        assert [s for _, s in alone] == pytest.approx([s for _, s in row], abs=1e-3)
+    limits = [2, 6, 4]
+    together = beam_search(model, rows_of(*texts), START, beam=3, best=2, limits=limits)
+    for text, limit, row in zip(texts, limits, together, strict=True):
+        [alone] = beam_search(model, rows_of(text), START, beam=3, best=2, limits=[limit])
+        assert [one[::2] for one in alone] == [one[::2] for one in row]
+        assert [one.log_probability for one in alone] == pytest.approx(
+            [one.log_probability for one in row], abs=1e-3
+        )

@@ -68,7 +68,7 @@ def test_a_run_opens_from_both_sides_and_as_a_causal_one_with_the_same_weights(r
     config = GenerateConfig(length=4)
     assert str(causal.generate("the", config)) == str(twin.generate("the", config))
     assert not np.allclose(masked.score(SENTENCES[:1]), causal.score(SENTENCES[:1]))
-    with pytest.raises(ArtifactError, match="predicts hidden pieces, not the next one"):
+    with pytest.raises(ArtifactError, match="does not predict the next piece"):
         open_causal(small_run(tmp_path), "cpu")
 
 

@@ -134,7 +134,7 @@ def test_protocols_and_refusals(tmp_path):
         ENCODER.fill_mask("the king")
     run = small_run(tmp_path, **SPANS)
     assert open_masked(run, "cpu").score([SHORT[0]]).shape == (1,)
-    with pytest.raises(ArtifactError, match="predicts hidden pieces, not the next one"):
+    with pytest.raises(ArtifactError, match="does not predict the next piece"):
         open_causal(run, "cpu")
     with pytest.raises(
         SettingError, match="has no huggingface form: neither BERT nor ModernBERT has a decoder"

@@ -82,7 +82,7 @@ def test_an_unreadable_sentence_is_named_and_others_are_read(run, opened, exampl
 
     assert first.pieces == last.pieces
     np.testing.assert_array_equal(first.weights, last.weights)
-    assert empty == "'': the sentence has no words"
+    assert empty == "'': the sentence has no words; remove it"
     assert too_long.startswith(f"'{long[:59]}…': the sentence has ")
     assert too_long.endswith("the encoder reads at most 14; pass a shorter one")
 
