@@ -1,6 +1,6 @@
 """Pairs of a source and a target, perhaps with tags: a line each, in columns divided by tabs.
 
-``laufen TAB lief TAB V;PST`` is the tokens ``l a u f e n ⇥ l i e f ⇥ +V +PST``.
+``holen TAB holte TAB V;PST`` is the tokens ``h o l e n ⇥ h o l t e ⇥ +V +PST``.
 """
 
 import re
