@@ -93,7 +93,6 @@ from .pretrain.inference.denoising_encoder import DenoisingEncoder as DenoisingE
 from .pretrain.inference.mlm_encoder import MlmEncoder as MlmEncoder
 from .pretrain.inference.sampling import GenerateConfig as GenerateConfig
 from .pretrain.inference.trained_encoder import TrainedEncoder as TrainedEncoder
-from .pretrain.inference.transducer import Transducer as Transducer
 from .pretrain.train import train_mlm as train_mlm
 from .sklearn import TextVectors as TextVectors
 

@@ -94,7 +94,7 @@ def train_mlm(
 
     Returns
     -------
-    MlmEncoder, CausalEncoder, DenoisingEncoder or, if it points, TrainedEncoder
+    MlmEncoder, CausalEncoder, DenoisingEncoder or TrainedEncoder
         By ``objective``, on the device of the training. With ``out``, its ``path`` is the run:
         ``config.json``, ``provenance.json``, ``tokenizer.json``, ``model.safetensors``,
         ``metrics.jsonl``, ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy``

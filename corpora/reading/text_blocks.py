@@ -88,7 +88,7 @@ class ReadOptions:
     unescape: bool = rare_setting(
         False, "Replace entities such as &amp; in plain text and records by characters."
     )
-    encoding: str = setting("utf-8", "Encoding of the sources.", metavar="NAME")
+    encoding: str = rare_setting("utf-8", "Encoding of the sources.", metavar="NAME")
     errors: str = rare_setting(
         "strict",
         "For bytes that are invalid in the encoding: stop, or replace and count them.",

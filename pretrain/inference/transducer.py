@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.corpora.text.pairs import COLUMN, PAIRS, TAG, spelled
 from firth.corpora.tokenizer.pieces import PAD, SEP
@@ -31,17 +30,8 @@ class Answer(NamedTuple):
     ended: bool  # False if it was cut at the length that targets may have
 
 
-@suggesting
 class Transducer(TrainedEncoder):
-    """A trained model of pairs; states of units are the encoder's.
-
-    Attributes
-    ----------
-    model : MaskedLanguageModel
-        The trained model, in evaluation mode.
-    pieces : Pieces
-        The pieces it was trained on.
-    """
+    """A trained model of pairs; states of units are the encoder's."""
 
     def transduce(
         self,
@@ -51,30 +41,10 @@ class Transducer(TrainedEncoder):
         best: int = 1,
         show: Progress = no_progress,
     ) -> list[list[Answer]]:
-        """Write the likeliest targets of sources.
+        """Return the likeliest targets of each source, which may have tags behind a tab.
 
-        Parameters
-        ----------
-        sources : sequence of str
-            Sources; tags, if the pairs have some, are behind a tab: ``"laufen\\tV;PST"``.
-        beam : int
-            Beginnings of a target that are kept at a time; 1 is greedy.
-        best : int
-            Targets of each source, at most ``beam``.
-        show : callable
-            Called with the numbers of sources that are done, and of all.
-
-        Returns
-        -------
-        list of list of Answer
-            For each source its targets, the likeliest first, with log probabilities in nats. One
-            that has not ended after twice as many pieces as its source, and 20, is cut there.
-
-        Raises
-        ------
-        SettingError
-            A source is empty, has too many units, or tags that the pairs did not have; or ``best``
-            is above ``beam``.
+        One that has not ended after twice as many pieces as its source, and 20, is cut. Raises
+        SettingError for what is no source, or ``best`` above ``beam``.
         """
         if not 0 < best <= beam:
             raise SettingError(f"`best={best}`: a `beam` of {beam} has from 1 to {beam} targets")

@@ -92,7 +92,7 @@ def test_hand_worked_weights_make_the_table_and_the_json():
     ("arguments", "message"),
     [
         (["cat " * 23], f"the sentence has 23 pieces, {TOO_LONG}"),
-        ([" \t"], "the sentence has no words"),
+        ([" \t"], "the sentence has no words; remove it"),
         (["cat", "--layer", "3"], "--layer 3: the encoder has layers 0 to 2"),
         (["caf\udce9"], r"'caf\udce9' is not UTF-8; pass UTF-8"),
         (["cat", "--head", "-1"], "--head -1: the encoder has heads 0 to 3"),
