@@ -2,7 +2,7 @@
 
 import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -144,11 +144,16 @@ def lay_out(ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.where(used, starts.cumsum(1) - 1, -1), torch.where(used, columns - start, 0)
 
 
-def piece_counts(rows: PackedRows) -> torch.Tensor:
-    """Count the pieces of a text, int64 (V,); special pieces count 0."""
+def piece_counts(
+    rows: PackedRows, counted: Callable[[torch.Tensor], torch.Tensor] = torch.flatten
+) -> torch.Tensor:
+    """Count the pieces of a text, or those ``counted`` of its rows, int64 (V,); special ones as 0.
+
+    ``counted`` returns int64 (n,).
+    """
     counts = torch.zeros(rows.vocabulary_size, dtype=torch.int64, device=rows.device)
     for chunk in rows.chunks():
-        counts += torch.bincount(chunk.flatten(), minlength=rows.vocabulary_size)
+        counts += torch.bincount(counted(chunk), minlength=rows.vocabulary_size)
     counts[:FIRST_PIECE] = 0
     return counts
 
@@ -180,9 +185,10 @@ def _packed_parts(
     by_shard = view.clusters() if cluster_ends is not None else itertools.repeat(None)
     with progress("packing", "tokens") as show:
         for (word_rows, offsets), clusters in zip(view.shards(), by_shard, strict=False):
-            n_pieces = int(lengths[word_rows].sum())
+            in_words = lengths[word_rows]
+            n_pieces = int(in_words.sum())
             if whole:
-                needed = 2 + np.diff(np.append(0, lengths[word_rows].cumsum())[offsets])
+                needed = 2 + np.diff(np.append(0, in_words.cumsum())[offsets])
                 n_cut += int((needed > sequence_length).sum())
                 longest = max(longest, int(needed.max(initial=0)))
             # of two rows of whole units, one and what does not fit in it are more than a row

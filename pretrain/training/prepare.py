@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, Pieces
+from firth.corpora.tokenizer.pieces import CLS, Pieces
 from firth.embed.vectors.piece_table import FIRST_VECTORS
 from firth.embed.vectors.training import NothingCountedError, nothing_together
 from firth.pretrain.config import MlmConfig
@@ -58,7 +58,7 @@ def build_training_data(
     batches = Batches(train, objective, batch_rows=batch, seed=config.seed)
     counts, budget = piece_counts(train), make_budget(config, train.n_rows, batch)
     _require_contexts(train, counts, config, batch * (budget.steps or math.inf))
-    if chooser.max_passes == 1:  # what is predicted is not drawn
+    if config.objective_kind.decodes and chooser.max_passes == 1:  # a part, always the same
         counts = _target_counts(train, objective)
     return TrainingData(
         config, pieces, train, held_out, counts, batches, budget, max_segments(train, held_out)
@@ -67,12 +67,12 @@ def build_training_data(
 
 def _target_counts(rows: PackedRows, objective: Objective) -> torch.Tensor:
     """Count the pieces that an objective without draws predicts, int64 (V,)."""
-    counts = torch.zeros(rows.vocabulary_size, dtype=torch.int64, device=rows.device)
-    for chunk in rows.chunks():
-        made = objective.predict(chunk, step=0, rate=math.nan)
-        counts += made.targets[made.weights > 0].bincount(minlength=len(counts))
-    counts[:FIRST_PIECE] = 0
-    return counts
+
+    def predicted(ids: torch.Tensor) -> torch.Tensor:
+        made = objective.predict(ids, step=0, rate=math.nan)
+        return made.targets[made.weights > 0]
+
+    return piece_counts(rows, predicted)
 
 
 def _require_contexts(
