@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor
 
-from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP, Pieces
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, SEP, Pieces
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.objectives.masked import (
     RATE_BITS,
@@ -25,7 +25,7 @@ from firth.pretrain.data.objectives.masked import (
     last_marked,
     on_grid,
 )
-from firth.pretrain.data.objectives.spans import Corruption, run_starts
+from firth.pretrain.data.objectives.spans import Corruption, predicting, run_starts
 from firth.pretrain.data.objectives.targets import Targets
 from firth.pretrain.data.packing import lay_out
 from firth.pretrain.objectives import rebuilds_text
@@ -90,8 +90,7 @@ class Denoising:
             return made
         predicted = hidden.gather(1, made.chosen) & (made.targets >= FIRST_PIECE)
         predicted &= made.targets < len(self.ends)
-        weights = made.weights * predicted
-        return made._replace(weights=weights, targets=torch.where(predicted, made.targets, PAD))
+        return predicting(made, predicted)
 
     def _hidden(self, ids: Tensor, random: RandomRows) -> Tensor:
         """Hide a share of the pieces of each row, rounded at random, bool (B, T).

@@ -79,6 +79,12 @@ class Corruption:
         return columns[:, 1:], targets, real[:, :-1].float(), decoder
 
 
+def predicting(made: Targets, predicted: Tensor) -> Targets:
+    """Return targets of which only some are predicted, bool (B, C)."""
+    targets = torch.where(predicted, made.targets, PAD)
+    return made._replace(weights=made.weights * predicted, targets=targets)
+
+
 def run_starts(marks: Tensor) -> Tensor:
     """Return where runs of marked slots start, bool (B, T)."""
     return marks & ~F.pad(marks[:, :-1], (1, 0))

@@ -14,7 +14,7 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.text.pairs import COLUMN
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, PAD, Pieces
 from firth.pretrain.config import MlmConfig
-from firth.pretrain.data.objectives.spans import Corruption, run_starts
+from firth.pretrain.data.objectives.spans import Corruption, predicting, run_starts
 from firth.pretrain.data.objectives.targets import Targets
 from firth.pretrain.data.packing import lay_out
 
@@ -56,12 +56,7 @@ class Transduction:
         made = Corruption(self.n_pieces, False, self.capacity).apply(
             ids, hidden, run_starts(hidden)
         )
-        if not self.pieces_only:
-            return made
-        predicted = (made.targets >= FIRST_PIECE).float() * made.weights
-        return made._replace(
-            weights=predicted, targets=torch.where(predicted > 0, made.targets, PAD)
-        )
+        return predicting(made, made.targets >= FIRST_PIECE) if self.pieces_only else made
 
 
 def hidden_targets(ids: Tensor, column: int) -> Tensor:
@@ -71,9 +66,7 @@ def hidden_targets(ids: Tensor, column: int) -> Tensor:
     marks = (ids == column).to(torch.int64)
     in_row = marks.cumsum(1)
     columns = torch.arange(ids.shape[1], device=ids.device)
-    number = in_row - in_row.gather(
-        1, columns - positions
-    )  # [CLS], where a segment starts, is none
+    number = in_row - in_row.gather(1, columns - positions)  # a segment starts at [CLS]
     places = segments.clamp(min=0)
     in_segment = torch.zeros_like(ids).scatter_add(1, places, marks).gather(1, places)
     return (number == 1) & (marks == 0) & (in_segment > 1) & (ids != PAD)
