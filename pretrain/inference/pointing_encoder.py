@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from firth.corpora.common.errors import SettingError
 from firth.corpora.tokenizer.pieces import CLS
 from firth.pretrain.data.batches import Rows
 from firth.pretrain.inference.trained_encoder import TrainedEncoder
@@ -13,6 +12,8 @@ from firth.pretrain.inference.trained_encoder import TrainedEncoder
 
 class PointingEncoder(TrainedEncoder):
     """A trained encoder with a decoder that points at its words; states are the encoder's."""
+
+    predicts = "points at words of a sentence and predicts no others"
 
     def _next_scores(self, words: Sequence[str]) -> Callable[[Sequence[int]], np.ndarray]:
         ids, bounds = self.pieces.split(words)
@@ -27,14 +28,7 @@ class PointingEncoder(TrainedEncoder):
             assert core.decoder is not None
             assert core.pointer is not None
             states = core.decoder(self.model.embed(slots), slots, memory, row.segments)[:, -1:]
-            found: np.ndarray = core.pointer(states, memory)[0, 0, 1 + bounds[:-1]].cpu().numpy()
-            return found
+            of_slots: np.ndarray = core.pointer(states, memory)[0, 0].cpu().numpy()
+            return of_slots[1 + bounds[:-1]]
 
         return scores
-
-    def predict_next(self, sentences: Sequence[Sequence[str]], words: Sequence[str]) -> np.ndarray:
-        """Raise, since words of no sentence are not predicted."""
-        raise SettingError(
-            f"{self.name}: points at words of a sentence and predicts no others; pass a run with "
-            "`objective=causal`"
-        )

@@ -53,6 +53,7 @@ class TrainedEncoder(PieceEncoder, AttentionReader, NextWordPredictor):
 
     model: MaskedLanguageModel
     pieces: Pieces
+    predicts: ClassVar[str] = "predicts no words"  # said by what cannot score words
     # fit a CPU's caches (16,384 slots are half as fast), and fill a GPU
     default_slots: ClassVar[dict[str, int]] = {"cpu": 2048, "cuda": 1 << 16}
 
@@ -130,7 +131,8 @@ class TrainedEncoder(PieceEncoder, AttentionReader, NextWordPredictor):
     @torch.inference_mode()
     def predict_next(self, sentences: Sequence[Sequence[str]], words: Sequence[str]) -> np.ndarray:
         """Score words after sentences: in the place of a mask, or of the next piece."""
-        assert isinstance(self, MaskedEncoder)
+        if not isinstance(self, MaskedEncoder):
+            raise SettingError(f"{self.name}: {self.predicts}; pass a run with `objective=causal`")
         followed = [[*sentence, words[0]] for sentence in sentences]
         ends = np.cumsum([len(each) for each in followed]) - 1
         states = torch.from_numpy(self.encode_masked(followed, ends, [self.n_layers]))

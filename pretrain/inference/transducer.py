@@ -33,6 +33,8 @@ class Answer(NamedTuple):
 class Transducer(TrainedEncoder):
     """A trained model of pairs; states of units are the encoder's."""
 
+    predicts = "predicts targets of pairs and no other words"
+
     def transduce(
         self,
         sources: Sequence[str],
@@ -51,14 +53,14 @@ class Transducer(TrainedEncoder):
         made = [self.row(source) for source in sources]
         order = sorted(range(len(made)), key=lambda number: -len(made[number]))
         answers: list[list[Answer]] = [[] for _ in made]
-        done = 0
-        while done < len(order):
-            longest = len(made[order[done]])
-            part = order[done : done + max(1, _SLOTS // (beam * longest))]
+        n_done = 0
+        while n_done < len(order):
+            longest = len(made[order[n_done]])
+            part = order[n_done : n_done + max(1, _SLOTS // (beam * longest))]
             rows = self._search([made[number] for number in part], beam, best)
             for number, row in zip(part, rows, strict=True):
                 answers[number] = [Answer(self._spelled(one.pieces), *one[1:]) for one in row]
-            show(done := done + len(part), len(order))
+            show(n_done := n_done + len(part), len(order))
         return answers
 
     def row(self, source: str) -> list[int]:
@@ -80,8 +82,8 @@ class Transducer(TrainedEncoder):
     @property
     def in_same_units(self) -> bool:
         """Whether sources and targets are both characters, or both words."""
-        units = PAIRS.fullmatch(self.text.pattern or "")
-        return units is not None and units[1] == units[2]
+        of_sources, of_targets = self._units
+        return of_sources == of_targets
 
     @torch.inference_mode()
     def alignment(self, source: str) -> tuple[list[str], list[str], np.ndarray]:
@@ -106,13 +108,6 @@ class Transducer(TrainedEncoder):
             torch.cat(weights).cpu().numpy(),
         )
 
-    def predict_next(self, sentences: Sequence[Sequence[str]], words: Sequence[str]) -> np.ndarray:
-        """Raise, since nothing but targets is predicted."""
-        raise SettingError(
-            f"{self.name}: predicts targets of pairs and no other words; pass a run with "
-            "`objective=causal`"
-        )
-
     def _parts(self, source: str) -> tuple[list[str], list[str]]:
         """Return the units before the place of the target, and those behind it."""
         text, _, tags = source.partition("\t")
@@ -129,6 +124,12 @@ class Transducer(TrainedEncoder):
         words = self.words(f"{text}\t\t{tags}")
         place = words.index(COLUMN) + 1
         return words[:place], words[place:]
+
+    @property
+    def _units(self) -> tuple[str | None, str | None]:
+        """The units of sources and of targets; None for the default."""
+        units = PAIRS.fullmatch(self.text.pattern or "")
+        return (units[1], units[2]) if units else (None, None)
 
     @property
     def _hole(self) -> int:
@@ -149,6 +150,5 @@ class Transducer(TrainedEncoder):
 
     def _spelled(self, ids: Sequence[int]) -> str:
         """Return the target that pieces spell."""
-        units = PAIRS.fullmatch(self.text.pattern or "")
         names = (Prediction(self.pieces.names[piece], 1.0) for piece in ids)
-        return spelled(spell(names), units and units[2])
+        return spelled(spell(names), self._units[1])
