@@ -140,11 +140,12 @@ def summary(run: Path) -> str:
     from firth.corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
     from firth.corpora.common.console import human
     from firth.embed.runs.run import CONTINUED, Run
+    from firth.pretrain.objectives import MASKED, parse_objective
 
     last = [line for line in read_metrics(run / METRICS) if "held_out_loss" in line][-1]
     loss = HeldOutLoss.from_line(last)
-    points = str(Run.open(run).options.get("objective")).startswith("point")
-    baseline = "chance" if points else "unigram baseline"
+    kind, _ = parse_objective(Run.open(run).options.get("objective", MASKED))
+    baseline = "chance" if kind.points else "unigram baseline"
     text = (
         f"{size(run)}, held-out loss {loss}{loss.warning} ({baseline} "
         f"{last['unigram_loss']:.{loss.decimals}f}), accuracy {last['held_out_accuracy']:.1%} "
