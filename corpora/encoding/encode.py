@@ -144,7 +144,7 @@ def _sequences(block: TextBlock, keys: np.ndarray, pattern: str | None) -> Prepa
 
 
 def _check_pairs(block: TextBlock) -> None:
-    """Raise for a line that is no pair."""
+    """Raise for a line that is not a pair."""
     bounds = itertools.pairwise(block.documents.tolist())
     for number, (start, stop) in zip(block.positions.tolist(), bounds, strict=True):
         if problem := pair_problem(block.text[start:stop].decode()):

@@ -38,7 +38,7 @@ def beam_search(
     # rows: of one segment each
     memory, table, device = model(rows), model.table, rows.ids.device
     answers: list[list[Hypothesis]] = [[] for _ in limits]
-    left = torch.tensor(limits, device=device)
+    most = torch.tensor(limits, device=device)
     active = torch.arange(len(limits), device=device)
     written = torch.full((len(limits), 1, 1), start, device=device)  # (B, k, n)
     scores = torch.zeros(len(limits), 1, device=device)
@@ -53,14 +53,15 @@ def beam_search(
         owners, pieces = places // likely.shape[-1], places % likely.shape[-1]
         written = torch.cat([written.take_along_dim(owners[..., None], 1), pieces[..., None]], -1)
         ended = ended.take_along_dim(owners, 1) | (pieces == SEP)
-        done = ended[:, :best].all(1) | (written.shape[-1] > left[active])
-        for row in done.nonzero().flatten().tolist():
+        finished = ended[:, :best].all(1) | (written.shape[-1] > most[active])
+        for row in finished.nonzero().flatten().tolist():
             kept = (part[row, :best].tolist() for part in (written[..., 1:], scores, ended))
             answers[int(active[row])] = [
                 Hypothesis([piece for piece in ids if piece != SEP], *about)
                 for ids, *about in zip(*kept, strict=True)
             ]
-        active, written, scores, ended = (part[~done] for part in (active, written, scores, ended))
+        going = ~finished
+        active, written, scores, ended = (part[going] for part in (active, written, scores, ended))
     return answers
 
 

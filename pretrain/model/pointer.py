@@ -25,8 +25,8 @@ class Pointer(nn.Module):
         scores = torch.tanh(sums) @ self.score_vector.to(sums.dtype)
         if batch is None:
             return scores.float()
-        other = batch.decoded.segments[..., None] != batch.segments[:, None]
-        return scores.float().masked_fill(other, _NOWHERE)
+        foreign = batch.decoded.segments[..., None] != batch.segments[:, None]
+        return scores.float().masked_fill(foreign, _NOWHERE)
 
     def products(self, length: int, n_slots: int) -> int:
         """Count the multiplications of a row, forward."""

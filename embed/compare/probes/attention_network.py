@@ -97,11 +97,11 @@ class AttentionNetwork:
         begins = (np.diff(texts, prepend=-1) | np.diff(bags.sentences, prepend=-1)) != 0
         sentences, n_sentences = np.cumsum(begins) - 1, int(begins.sum())
         shares = _softmax(vectors.scores(of_words), sentences, n_sentences)
-        within = torch.from_numpy(sentences)
+        owners = torch.from_numpy(sentences)
         # the score of a weighted mean is the weighted mean of scores
         products = shares * vectors.scores(of_sentences[0])
-        scores = torch.zeros(n_sentences).index_add(0, within, products)
-        return shares * _softmax(scores, texts[begins], n_texts)[within]
+        scores = torch.zeros(n_sentences).index_add(0, owners, products)
+        return shares * _softmax(scores, texts[begins], n_texts)[owners]
 
     def _vectors(self, bags: Bags) -> "_Dense | _Sparse":
         rows = self._table[bags.rows]

@@ -49,9 +49,9 @@ class Bags:
         lengths = self.lengths[sentences]
         offsets = offsets_of(lengths)
         inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        at = np.repeat(self.offsets[sentences], lengths) + inside
-        within = None if self.sentences is None else self.sentences[at]
-        return Bags(self.rows[at], offsets, within)
+        places = np.repeat(self.offsets[sentences], lengths) + inside
+        numbers = None if self.sentences is None else self.sentences[places]
+        return Bags(self.rows[places], offsets, numbers)
 
 
 @dataclass(frozen=True, eq=False)
