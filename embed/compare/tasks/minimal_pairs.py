@@ -1,7 +1,7 @@
 """Minimal pairs: whether a language model prefers the grammatical sentence."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -97,7 +97,7 @@ class MinimalPairTask(Task):
             chosen,
             None if values is None else Means(values),
             reason if values is None else None,
-            units=self._paradigm_numbers[chosen][:, None] if several else None,
+            units=_drawn(self._paradigm_numbers if several else self._context_numbers, chosen),
             chance=None if values is None else 0.5,
         )
         return [whole, *(self._paradigms(whole) if self.sections else ())]
@@ -112,9 +112,14 @@ class MinimalPairTask(Task):
     @cached_property
     def _paradigm_numbers(self) -> np.ndarray:
         """Number of each pair's paradigm, in order of appearance, int64 (n_items,)."""
-        numbers: dict[str, int] = {}
-        paradigms = [pair.paradigm for pair in self.pairs]
-        return np.array([numbers.setdefault(name, len(numbers)) for name in paradigms], np.int64)
+        return _numbers(pair.paradigm for pair in self.pairs)
+
+    @cached_property
+    def _context_numbers(self) -> np.ndarray | None:
+        """Number of each pair's two contexts, int64 (n_items,); None if there are none."""
+        if not any(any(pair.contexts) for pair in self.pairs):
+            return None
+        return _numbers(frozenset(pair.contexts) for pair in self.pairs)
 
     def _preferences(self, scorer: SentenceScorer, name: str, chosen: np.ndarray) -> np.ndarray:
         """Return the score of each pair, float64 (n,)."""
@@ -137,11 +142,12 @@ class MinimalPairTask(Task):
         return preferences(*scores.reshape(-1, 2).T)
 
     def _paradigms(self, whole: Measurement) -> Iterable[Measurement]:
-        """Yield the accuracy of each paradigm, whose pairs are drawn."""
+        """Yield the accuracy of each paradigm, whose pairs or contexts are drawn."""
         names = dict.fromkeys(pair.paradigm for pair in self.pairs)
         for number, name in enumerate(names):
             part = whole.part(name, self._paradigm_numbers == number)
-            yield replace(part, units=None, reason=whole.reason or part.reason)
+            units = _drawn(self._context_numbers, part.items)
+            yield replace(part, units=units, reason=whole.reason or part.reason)
 
 
 def preferences(good: np.ndarray, bad: np.ndarray) -> np.ndarray:
@@ -149,6 +155,17 @@ def preferences(good: np.ndarray, bad: np.ndarray) -> np.ndarray:
     # good, bad: float64 (n,), in nats; NaN if missing
     ahead = good - bad
     return np.where(ahead > _TIE, 1.0, np.where(ahead < -_TIE, 0.0, 0.5))
+
+
+def _numbers(names: Iterable[Hashable]) -> np.ndarray:
+    """Number names in order of appearance, int64 (n,)."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)
+
+
+def _drawn(numbers: np.ndarray | None, items: np.ndarray) -> np.ndarray | None:
+    """Return the unit of each item, int64 (n, 1), or None if items are drawn."""
+    return None if numbers is None else numbers[items][:, None]
 
 
 def _words(text: str) -> list[str]:

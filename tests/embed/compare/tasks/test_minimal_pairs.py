@@ -106,6 +106,7 @@ def test_after_a_context_only_the_sentence_counts(tmp_path):
         ("the old mill .", "the river", "the saw", "the river"),
     ]]  # fmt: skip
     assert measured.statistic.values.tolist() == [float(good > bad) for good, bad in texts]
+    assert measured.units.tolist() == [[0], [0]]  # one row of the file is drawn
 
 
 @pytest.mark.parametrize("within", [True, False])
