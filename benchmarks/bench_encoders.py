@@ -1,18 +1,18 @@
-"""Encoders beside each other: the same text, pieces and budget, another mixer in every layer.
+"""Encoders beside each other: the same text, pieces and budget, another mixer or objective.
 
 speed      forward and backward of each mixer's layers beside plain torch modules on the same rows
            (encoder_speed.py).
 lengths    one layer of attention, with and without a span, and of linear attention, by the length
            of a row.
-quality    each mixer trained for --steps, and again for as many steps as --minutes hold by the
-           speed that --dry-run measures: held-out loss; minimal pairs, tags, tags of ambiguous
-           words by a probe; similarity of pooled words; slots a second, weights.
+quality    each mixer, and attention by each objective, trained for --steps, and again for as many
+           steps as --minutes hold by the speed that --dry-run measures: held-out loss; minimal
+           pairs, tags, tags of ambiguous words by a probe; slots a second, weights.
 
 A training is a cell of the JSON; cells that are there are not measured again. With --page the
 tables of the page are written from the cells.
 
     python benchmarks/bench_encoders.py --json encoders.json --page docs/encoders.md
-    python benchmarks/bench_encoders.py --parts quality --mixers lstm --preset tiny --steps 100
+    python benchmarks/bench_encoders.py --parts quality --encoders lstm --preset mini --steps 100
 """
 
 import argparse
@@ -46,45 +46,41 @@ from firth.pretrain.mixers import MIXERS
 from firth.pretrain.train import make_mlm_run
 from firth.pretrain.training.dry_run import estimate_mlm
 
+OBJECTIVES = ("causal", "mixed", "denoise")
 PARTS = ("speed", "lengths", "quality")
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"
 SPEED = ("parameters", "tokens_per_second", "tokens", "steps", "dtype", "compile")  # of --dry-run
-OWN = ("mixer", "preset", "pieces", "seed")  # settings that differ between cells
+OWN = ("mixer", "objective", "preset", "pieces", "seed")  # settings that differ between cells
 BUDGETS = ("steps", "minutes")
-SETS = {"similarity": ("ws353", "simlex999"), "minimal-pairs": ("blimp-reporting",)}
+SETS = {"minimal-pairs": ("blimp-reporting",)}
 TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")
+POOLED = 1_000  # words; their vectors are not scored
 TWO_TAGS = "two-tags"  # comes with Firth
-# Figures of a row: the task and the set of the result, and the metric.
-SCORES = {
-    "blimp": ("minimal-pairs", "blimp-reporting", "accuracy"),
-    "ws353": ("similarity", "ws353", "spearman"),
-    "simlex": ("similarity", "simlex999", "spearman"),
-}
 FIGURES = "<!-- figures: results/encoders.json#cells/* -->"
 COLUMNS = {
-    "mixer": "--mixer", "parameters": "weights", "steps": "steps",
-    "tokens_per_second": "tokens/s", "loss": "held-out loss", "blimp": "BLiMP", "tags": "tags",
-    "ambiguous": "ambiguous", "ws353": "WS-353", "simlex": "SimLex",
+    "mixer": "--mixer", "objective": "--objective", "parameters": "weights", "steps": "steps",
+    "tokens_per_second": "tokens/s", "loss": "held-out loss", "blimp": "BLiMP",
+    "interval": "95 %", "tags": "tags", "ambiguous": "ambiguous",
 }  # fmt: skip
 
 
 def cells(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield what is to be trained: all mixers by one budget, then by the other."""
+    """Yield what is to be trained: all encoders by one budget, then by the other."""
     for budget in arguments.budgets:
-        for mixer in arguments.mixers:
+        for name in arguments.encoders:
+            mixer, objective = ("attention", name) if name in OBJECTIVES else (name, "masked")
             yield {
-                "mixer": mixer, "preset": arguments.preset, "text": arguments.text,
-                "pieces": arguments.pieces, "seed": arguments.seed, "budget": budget,
+                "mixer": mixer, "objective": objective, "budget": budget,
                 "amount": getattr(arguments, budget),
+                **{name: getattr(arguments, name) for name in ("preset", "text", "pieces", "seed")},
             }  # fmt: skip
 
 
 def options_of(cell: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of a cell's training, but for its steps."""
     options = {name: getattr(arguments, name) for name in ("dtype", "compile", "threads")}
-    options["max_vocabulary"] = arguments.words
-    return options | {name: cell[name] for name in OWN}
+    return options | {name: cell[name] for name in OWN} | {"max_vocabulary": POOLED}
 
 
 def speed_name(cell: Mapping[str, Any]) -> str:
@@ -124,20 +120,20 @@ def quality(
 
 
 def score(run: Path, pairs: int) -> dict[str, Any]:
-    """Score a run, but not its start or baselines, which are the same for all mixers."""
+    """Score a run, but not its start or baselines, which are the same for all encoders."""
     sets = CompareConfig(sets=roles.set_names(SETS, role=ROLE), limit=pairs, baselines="none")
     found = mlm_quality.quality(run, [], sets)
     training = found["training"]
-    results = [each for each in found["results"] if _place(each) in SCORES.values()]
+    (blimp,) = (each for each in found["results"] if each["metric"] == "accuracy")
     tags = ",".join(str(roles.open_set(name, role=ROLE)) for name in TAGS)
     return {
         "loss": training["held_out_loss"],
         "loss_error": training["held_out_standard_error"],
         "seconds": training["seconds"],
-        **figures(results, run.name),
+        "blimp": blimp["score"],
+        "interval": [blimp["low"], blimp["high"]],
         "tags": tag_accuracy(run, tags)[0],
         "ambiguous": tag_accuracy(run, TWO_TAGS)[1],
-        "results": results,
     }
 
 
@@ -156,17 +152,6 @@ def tag_accuracy(run: Path, parts: str) -> tuple[float, float]:
     return float(right.mean()), float(right[words.ambiguous[words.test_words]].mean())
 
 
-def figures(results: Sequence[Mapping[str, Any]], run: str) -> dict[str, float | None]:
-    """Return the scores of a row by name; None if a score is undefined or was not measured."""
-    by_place = {_place(each): each["score"] for each in results if each["run"] == run}
-    return {name: by_place.get(place) for name, place in SCORES.items()}
-
-
-def _place(result: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return the task, the set and the metric of a result."""
-    return result["task"], result["dataset"], result["metric"]
-
-
 def measured(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether a cell is among those that are measured."""
     return any(cell.items() <= each.items() for each in every)
@@ -181,9 +166,9 @@ def tables(found: Sequence[Mapping[str, Any]], budget: str) -> list[list[str]]:
 
 def _shown(name: str, value: Any) -> str:
     """Format a figure: counts in full, losses and scores with three digits."""
-    if value is None:
-        return "undefined"
-    if name == "mixer":
+    if isinstance(value, list):
+        return " to ".join(_shown(name, each) for each in value)
+    if name in ("mixer", "objective"):
         return f"`{value}`"
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}".removeprefix("0")
 
@@ -217,7 +202,7 @@ def main() -> None:
             write_json(path, {"benchmark": "encoders", **found, **harness.machine()})
 
     if "speed" in arguments.parts:
-        names = [name for name in arguments.mixers if name in encoder_speed.PLAIN]
+        names = [name for name in arguments.encoders if name in encoder_speed.PLAIN]
         dtype = getattr(torch, arguments.dtype)
         found["speed"] |= encoder_speed.speed(
             names, arguments.preset, rows=32, length=128, repeats=arguments.repeats, dtype=dtype
@@ -258,17 +243,17 @@ def main() -> None:
 def _own_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--mixers", nargs="+", default=list(MIXERS), help="as --mixer takes them")
-    parser.add_argument("--preset", default="mini")
+    encoders = [*MIXERS, *OBJECTIVES]
+    parser.add_argument("--encoders", nargs="+", default=encoders, help="mixers and objectives")
+    parser.add_argument("--preset", default="tiny")
     parser.add_argument("--text", choices=roles.TEXTS, default=TEXT)
     parser.add_argument("--pieces", default="8000")
     parser.add_argument("--budgets", nargs="+", choices=BUDGETS, default=BUDGETS)
-    parser.add_argument("--steps", type=int, default=1200)
+    parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--words", type=int, default=6000, help="that are pooled")
-    parser.add_argument("--pairs", type=int, default=100, help="of each paradigm of BLiMP")
+    parser.add_argument("--pairs", type=int, default=40, help="of each paradigm of BLiMP")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="bfloat16")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--compile", choices=("auto", "on", "off"), default="auto")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--page", type=Path, help="write the tables into this page")

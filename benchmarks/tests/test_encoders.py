@@ -50,13 +50,14 @@ def test_a_measured_cell_is_not_measured_again(bench):
 def test_the_tables_of_a_page_are_replaced(bench, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- table: steps -->\n\n<!-- table: minutes -->\nafter\n")
-    row = dict.fromkeys(bench.COLUMNS, 0.25) | {"mixer": "gru", "budget": "steps", "steps": 1200}
+    row = dict.fromkeys(bench.COLUMNS, 0.25) | {"mixer": "gru", "objective": "masked"}
+    row |= {"budget": "steps", "steps": 1200, "interval": [0.125, 0.5]}
     bench.write_page(page, [row | {"loss": 9.0}])
 
-    bench.write_page(page, [row | {"loss": 4.5}, row | {"ambiguous": None}])
+    bench.write_page(page, [row | {"loss": 4.5}, row])
 
     lines = page.read_text().splitlines()
     assert lines[1:3] == ["<!-- table: steps -->", bench.FIGURES]
-    assert lines[5] == "| `gru` | .250 | 1,200 | .250 | 4.500 | .250 | .250 | .250 | .250 | .250 |"
-    assert lines[6].count("undefined") == 1
+    figures = ".250 | 1,200 | .250 | 4.500 | .250 | .125 to .500 | .250 | .250"
+    assert lines[5] == f"| `gru` | `masked` | {figures} |"
     assert lines[7:] == ["", "<!-- table: minutes -->", "after"]
