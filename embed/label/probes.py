@@ -1,7 +1,8 @@
 """Probes on labeled text: scores of its own items, held out in folds, and of new items."""
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.fields import quoted
 from firth.embed.compare.datasets.head import Head
 from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
 from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN, Parts, set_name
@@ -37,6 +39,8 @@ from firth.embed.contextual.encoded_text import text_lines
 from firth.embed.protocols import ContextualEncoder, StaticVectors
 
 Source = str | os.PathLike[str] | Sequence[str]  # a file, ``-``, or lines
+_TOLD = 5  # lines that tell whether all have labels; fewer may start with the same words
+_BEFORE, _AFTER = re.compile(r"[\s,:]"), re.compile(r"[\t,]")  # what ends or starts a label
 NEW = 3  # the role of new items beside TRAIN, DEV and TEST, which is the first fold
 
 
@@ -62,7 +66,8 @@ def probe_sentences(
     vectors: StaticVectors, path: Path, source: Source, config: CompareConfig
 ) -> Probed:
     """Train the probe on means of ``compare``; layer and decay are chosen anew in each fold."""
-    texts, folds, encoder = _lines(source), read_folds(path, config), encoder_of(vectors)
+    folds, encoder = read_folds(path, config), encoder_of(vectors)
+    texts = _lines(source, folds[0].classes)
     new = LabeledSentences(tuple(texts), ("",) * len(texts))
     whole = SentenceSet(replace(folds[0].parts, test=new), config.seed)
     words = [
@@ -143,7 +148,8 @@ def probe_words(
     vectors: StaticVectors, path: Path, source: Source, config: CompareConfig
 ) -> Probed:
     """Train the probe of ``compare`` on words or sequences with a label each."""
-    texts, task = _lines(source), LabelsTask.read(path, config)
+    task = LabelsTask.read(path, config)
+    texts = _lines(source, [name for labels in task.values for name in labels])
     if any(len(labels) > 1 for labels in task.values):
         raise SourceError(f"{path}: a word has several labels; name one column, as FILE:COLUMN")
     both = replace(task, words=[*task.words, *texts])
@@ -166,15 +172,28 @@ def probe_words(
     )  # fmt: skip
 
 
-def _lines(source: Source) -> list[str]:
-    """Return the stripped lines of a file, of standard input, or as given."""
+def _lines(source: Source, classes: Iterable[str] = ()) -> list[str]:
+    """Return the stripped lines of a file, of standard input, or as given; refuse labeled ones."""
     name = "TEXT"
     if isinstance(source, str | os.PathLike):
         source, name = list(text_lines(Path(source))), str(source)
     lines = [line.strip() for line in source]
     if not any(lines):
         raise SourceError(f"{name}: has no text to label; pass lines")
+    below, known = lines[1:], set(classes)  # the first may be a header
+    labeled = [line for line in below if line.startswith("{") or known & _ends(line)]
+    if len(below) >= _TOLD and 10 * len(labeled) >= 9 * len(below):
+        raise SourceError(
+            f"{name}: its lines have labels, such as {quoted(labeled[0])}, which would be read as "
+            "text; pass texts alone, or score them by `firth compare RUN TRAIN,TEXT`"
+        )
     return lines
+
+
+def _ends(line: str) -> set[str]:
+    """Return what may be the label of a line, before or after its text."""
+    found = {_BEFORE.split(line, maxsplit=1)[0], _AFTER.split(line)[-1].strip()}
+    return found - {line}
 
 
 def _tokens(source: Source) -> TaggedWords:
