@@ -25,6 +25,7 @@ MIXERS = {
     ATTENTION: MixerKind("firth.pretrain.model.attention:SelfAttention", attends=True, heads=True),
     "lstm": MixerKind("firth.pretrain.model.mixers.recurrent:Lstm", even=True),
     "gru": MixerKind("firth.pretrain.model.mixers.recurrent:Gru", even=True),
+    "elman": MixerKind("firth.pretrain.model.mixers.recurrent:Elman", even=True),
     "conv": MixerKind("firth.pretrain.model.mixers.conv:Convolution", convolves=True),
     "conformer": MixerKind(
         "firth.pretrain.model.mixers.conformer:Conformer", attends=True, heads=True, convolves=True

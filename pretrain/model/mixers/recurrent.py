@@ -1,7 +1,8 @@
-"""Recurrent mixers: a state that is carried from slot to slot, by torch's LSTM and GRU.
+"""Recurrent mixers: a state that is carried from slot to slot, by torch's LSTM, GRU and RNN.
 
 LSTM: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000; in both directions:
 Schuster and Paliwal 1997, Graves and Schmidhuber 2005. GRU: Cho et al. 2014 (arXiv:1406.1078).
+Without gates: Elman 1990.
 """
 
 from collections.abc import Callable
@@ -20,18 +21,18 @@ from firth.pretrain.model.mixers.base import (
 )
 from firth.pretrain.shape import EncoderConfig
 
-_SHUT = -1e4  # what a gate is given to be exactly 0, in any precision
+_SHUT = -1e4  # what a gate is given to be exactly 0, in any precision, and tanh to be -1
 
 
 class Recurrent(Mixer):
     """Reads each segment from both ends, with half of the width each; causal: from the first slot.
 
-    Every segment starts from a zero state. So that torch's fast kernels can read a row with several
-    segments, one more slot between them clears the state: one more input, 1 there and 0 elsewhere,
-    shuts all gates.
+    Every segment starts from the same state, 0 if there are gates. So that torch's fast kernels can
+    read a row with several segments, one more slot between them clears the state: one more input, 1
+    there and 0 elsewhere, shuts all gates.
     """
 
-    cells_of: ClassVar[type[nn.LSTM] | type[nn.GRU]]
+    cells_of: ClassVar[type[nn.RNNBase]]
     run: ClassVar[Callable[..., tuple[Tensor, ...]]]
     gates: ClassVar[int]  # matrices that torch stacks into one
 
@@ -117,6 +118,20 @@ class Gru(Recurrent):
         """Shut both gates, and take back the bias of the new value."""
         shut = bias.new_full((2 * self.units,), _SHUT)
         return torch.cat([shut, -bias[2 * self.units :]])
+
+
+class Elman(Recurrent):
+    """A state without gates: tanh is saturated between segments, each of which starts from -1."""
+
+    cells_of, run, gates = nn.RNN, staticmethod(torch.rnn_tanh), 1
+
+    def first(self, zeros: Tensor) -> Tensor:
+        """Return the state that the clearing input leaves."""
+        return zeros - 1
+
+    def clearing(self, bias: Tensor) -> Tensor:
+        """Saturate tanh."""
+        return torch.full_like(bias, _SHUT)
 
 
 def in_half_precision(device: torch.device) -> bool:

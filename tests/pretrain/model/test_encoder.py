@@ -26,7 +26,7 @@ LAYOUTS = [
     {"norm": "pre", "attention_score": "sparsemax"},
 ]
 MIXED = [
-    *({"mixer": name} for name in ("lstm", "gru", "conv", "mean", "linear")),
+    *({"mixer": name} for name in ("lstm", "gru", "elman", "conv", "mean", "linear")),
     {"mixer": "conformer", "attention_span": 5},
     {"attention_score": "relu", "attention_span": 3},
     {"mixer": "lstm,attention,conv", "norm": "post"},

@@ -54,6 +54,11 @@ def recurrent_alone(layer, x, causal):
     return layer.out(layer.cells(x[:, None])[0][:, 0])
 
 
+def elman_alone(layer, x, causal):
+    start = torch.full((layer.n_directions, 1, layer.units), -1.0)
+    return layer.out(layer.cells(x[:, None], start)[0][:, 0])
+
+
 def mean_alone(layer, x, causal):
     n = len(x)
     means = [x[: t + 1 if causal else n].mean(0) for t in range(n)]
@@ -103,6 +108,7 @@ ALONE = {
     "linear": linear_alone,
     "lstm": recurrent_alone,
     "gru": recurrent_alone,
+    "elman": elman_alone,
     "mean": mean_alone,
     "conv": conv_alone,
     "conformer": conformer_alone,
@@ -163,6 +169,7 @@ def test_half_precision_rounds_and_changes_nothing_else(name):
     [
         ("lstm", 2 * 4 * 4 * (8 + 4), 8 * 8),  # directions, gates, units, their inputs; map
         ("gru", 2 * 3 * 4 * (8 + 4), 8 * 8),
+        ("elman", 2 * 4 * (8 + 4), 8 * 8),
         ("mean", 0, 32 * 8 + 8 * 8),  # sums over the row; map
         # three maps; one chunk of 64 slots: weights, sums of the values and, by heads, of weights
         ("linear", 3 * 8 * 8 + 2 * 64 * (8 + 8 + 2), 8 * 8),
@@ -181,8 +188,8 @@ def test_a_slot_is_free_between_segments():
     assert places_with_gaps(segments).tolist() == [[0, 1, 3, 4, 5, 7], [0, 2, 3, 4, 5, 6]]
 
 
-@pytest.mark.parametrize("name", ["lstm", "gru"])
-def test_the_slot_between_segments_leaves_a_zero_state_whatever_the_weights(name):
+@pytest.mark.parametrize(("name", "start"), [("lstm", 0.0), ("gru", 0.0), ("elman", -1.0)])
+def test_the_slot_between_segments_leaves_the_first_state_whatever_the_weights(name, start):
     config = shape(name, causal=True)
     layer, x, _ = layer_and_rows(config)
     with torch.no_grad():
@@ -194,15 +201,15 @@ def test_the_slot_between_segments_leaves_a_zero_state_whatever_the_weights(name
 
     states = layer._run(F.pad(given, (0, 1)) + clears)
 
-    assert not states[:, 4].any()
+    assert (states[:, 4] == start).all()
     assert torch.equal(states[:, 5:], states[:, :4])
 
 
 def test_every_matrix_of_a_block_is_muons_once():
     from firth.pretrain.training.optimizer import block_matrices
 
-    mixers = "lstm,gru,conv,conformer,mean,linear"
-    config = MlmConfig(preset="6/16/4", sequence_length=24, mixer=mixers)
+    mixers = "lstm,gru,elman,conv,conformer,mean,linear"
+    config = MlmConfig(preset="7/16/4", sequence_length=24, mixer=mixers)
     model = MaskedLanguageModel(config.shape(n_pieces=60))
     matrices = block_matrices(model)
     theirs = {id(weight) for weight, _ in matrices}

@@ -28,7 +28,7 @@ MORE = {
 }  # fmt: skip
 MIXERS = {
     "causal": {"objective": "causal"},
-    "every mixer": {"mixer": "lstm,gru,conv,conformer,mean", "preset": "5/16/2"},
+    "every mixer": {"mixer": "lstm,gru,elman,conv,conformer,mean", "preset": "6/16/2"},
     "post": {"norm": "post"},
     "trees": {"attention": "tree:1"},
 }
