@@ -124,7 +124,7 @@ def score(run: Path, pairs: int) -> dict[str, Any]:
     sets = CompareConfig(sets=roles.set_names(SETS, role=ROLE), limit=pairs, baselines="none")
     found = mlm_quality.quality(run, [], sets)
     training = found["training"]
-    (blimp,) = (each for each in found["results"] if each["metric"] == "accuracy")
+    [blimp] = [each for each in found["results"] if each["run"] == run.name]
     tags = ",".join(str(roles.open_set(name, role=ROLE)) for name in TAGS)
     return {
         "loss": training["held_out_loss"],
