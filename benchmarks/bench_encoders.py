@@ -55,7 +55,7 @@ OWN = ("mixer", "objective", "preset", "pieces", "seed")  # settings that differ
 BUDGETS = ("steps", "minutes")
 SETS = {"minimal-pairs": ("blimp-reporting",)}
 TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")
-POOLED = 1_000  # words; their vectors are not scored
+POOLED = 1_000  # words: as few as may be, since their vectors are not scored
 TWO_TAGS = "two-tags"  # comes with Firth
 FIGURES = "<!-- figures: results/encoders.json#cells/* -->"
 COLUMNS = {
@@ -73,7 +73,7 @@ def cells(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield {
                 "mixer": mixer, "objective": objective, "budget": budget,
                 "amount": getattr(arguments, budget),
-                **{name: getattr(arguments, name) for name in ("preset", "text", "pieces", "seed")},
+                **{one: getattr(arguments, one) for one in ("preset", "text", "pieces", "seed")},
             }  # fmt: skip
 
 

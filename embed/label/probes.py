@@ -1,8 +1,7 @@
 """Probes on labeled text: scores of its own items, held out in folds, and of new items."""
 
 import os
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,11 +9,13 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import SourceError
+from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.fields import quoted
+from firth.embed.compare.datasets.fields import Row, quoted
 from firth.embed.compare.datasets.head import Head
 from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
 from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN, Parts, set_name
+from firth.embed.compare.datasets.sentence_records import records_of
 from firth.embed.compare.datasets.tagged_words import TaggedWords, looks_tagged, read_tagged
 from firth.embed.compare.inputs.encoder_access import encoder_of
 from firth.embed.compare.probes.examples import Examples, input_sources
@@ -39,8 +40,6 @@ from firth.embed.contextual.encoded_text import text_lines
 from firth.embed.protocols import ContextualEncoder, StaticVectors
 
 Source = str | os.PathLike[str] | Sequence[str]  # a file, ``-``, or lines
-_TOLD = 5  # lines that tell whether all have labels; fewer may start with the same words
-_BEFORE, _AFTER = re.compile(r"[\s,:]"), re.compile(r"[\t,]")  # what ends or starts a label
 NEW = 3  # the role of new items beside TRAIN, DEV and TEST, which is the first fold
 
 
@@ -66,8 +65,8 @@ def probe_sentences(
     vectors: StaticVectors, path: Path, source: Source, config: CompareConfig
 ) -> Probed:
     """Train the probe on means of ``compare``; layer and decay are chosen anew in each fold."""
-    folds, encoder = read_folds(path, config), encoder_of(vectors)
-    texts = _lines(source, folds[0].classes)
+    texts, folds, encoder = _lines(source), read_folds(path, config), encoder_of(vectors)
+    _note_labels(texts, {*folds[0].classes})
     new = LabeledSentences(tuple(texts), ("",) * len(texts))
     whole = SentenceSet(replace(folds[0].parts, test=new), config.seed)
     words = [
@@ -148,8 +147,7 @@ def probe_words(
     vectors: StaticVectors, path: Path, source: Source, config: CompareConfig
 ) -> Probed:
     """Train the probe of ``compare`` on words or sequences with a label each."""
-    task = LabelsTask.read(path, config)
-    texts = _lines(source, [name for labels in task.values for name in labels])
+    texts, task = _lines(source), LabelsTask.read(path, config)
     if any(len(labels) > 1 for labels in task.values):
         raise SourceError(f"{path}: a word has several labels; name one column, as FILE:COLUMN")
     both = replace(task, words=[*task.words, *texts])
@@ -172,28 +170,26 @@ def probe_words(
     )  # fmt: skip
 
 
-def _lines(source: Source, classes: Iterable[str] = ()) -> list[str]:
-    """Return the stripped lines of a file, of standard input, or as given; refuse labeled ones."""
+def _lines(source: Source) -> list[str]:
+    """Return the stripped lines of a file, of standard input, or as given."""
     name = "TEXT"
     if isinstance(source, str | os.PathLike):
         source, name = list(text_lines(Path(source))), str(source)
     lines = [line.strip() for line in source]
     if not any(lines):
         raise SourceError(f"{name}: has no text to label; pass lines")
-    below, known = lines[1:], set(classes)  # the first may be a header
-    labeled = [line for line in below if line.startswith("{") or known & _ends(line)]
-    if len(below) >= _TOLD and 10 * len(labeled) >= 9 * len(below):
-        raise SourceError(
-            f"{name}: its lines have labels, such as {quoted(labeled[0])}, which would be read as "
-            "text; pass texts alone, or score them by `firth compare RUN TRAIN,TEXT`"
-        )
     return lines
 
 
-def _ends(line: str) -> set[str]:
-    """Return what may be the label of a line, before or after its text."""
-    found = {_BEFORE.split(line, maxsplit=1)[0], _AFTER.split(line)[-1].strip()}
-    return found - {line}
+def _note_labels(lines: Sequence[str], classes: Collection[str]) -> None:
+    """Note if lines can be read as sentences with these labels, which are read as text, too."""
+    try:
+        records = list(records_of(Path(), [Row(Path(), n, line) for n, line in enumerate(lines)]))
+    except SourceError:
+        return
+    given = [row.text for row, label, _ in records if label.partition(":")[0] in classes]
+    if 10 * len(given) >= 9 * len(records) > 0:
+        note(f"lines have labels, such as {quoted(given[0])}, which are read as text")
 
 
 def _tokens(source: Source) -> TaggedWords:

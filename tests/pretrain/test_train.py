@@ -476,7 +476,7 @@ def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, s
 @pytest.mark.parametrize(
     "shape",
     [
-        {"mixer": "lstm,gru,conv,conformer,mean,linear", "preset": "6/16/2", "dropout": 0.1},
+        {"mixer": "lstm,gru,elman,conv,conformer,mean,linear", "preset": "7/16/2", "dropout": 0.1},
         {"attention": "tree:1", "dropout": 0.1},
         {"mixer": "attention:hard", "positions": "relative"},
         {"mixer": "attention:key-value"},

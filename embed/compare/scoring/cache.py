@@ -26,7 +26,7 @@ from firth.embed.protocols import StaticVectors
 
 # Increase it with every change of what a task measures on the same vectors and items: in the task,
 # in what it uses (inputs, probes, queries, poolings, encoders), or in what is stored here.
-MEASUREMENTS = 12
+MEASUREMENTS = 13
 _KINDS: tuple[Any, ...] = (
     Means, Correlation, Contingency, EffectSize, Ratios, RocArea, AveragePrecision,
 )  # fmt: skip

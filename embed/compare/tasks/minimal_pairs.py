@@ -116,10 +116,13 @@ class MinimalPairTask(Task):
 
     @cached_property
     def _context_numbers(self) -> np.ndarray | None:
-        """Number of each pair's two contexts, int64 (n_items,); None if there are none."""
+        """Number of each pair's contexts, int64 (n_items,), or its own; None if none has any."""
         if not any(any(pair.contexts) for pair in self.pairs):
             return None
-        return _numbers(frozenset(pair.contexts) for pair in self.pairs)
+        return _numbers(
+            frozenset(pair.contexts) if any(pair.contexts) else place
+            for place, pair in enumerate(self.pairs)
+        )
 
     def _preferences(self, scorer: SentenceScorer, name: str, chosen: np.ndarray) -> np.ndarray:
         """Return the score of each pair, float64 (n,)."""

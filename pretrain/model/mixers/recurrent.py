@@ -21,7 +21,7 @@ from firth.pretrain.model.mixers.base import (
 )
 from firth.pretrain.shape import EncoderConfig
 
-_SHUT = -1e4  # what a gate is given to be exactly 0, in any precision, and tanh to be -1
+_SHUT = -1e4  # makes a gate exactly 0, and tanh exactly -1, in any precision
 
 
 class Recurrent(Mixer):

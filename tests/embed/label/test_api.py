@@ -154,8 +154,6 @@ one.tsv, a, one.tsv: a probe needs two labels or more in three sentences or more
 several.tsv, a, several.tsv: a word has several labels; name one column, as FILE:COLUMN
 vectorless.tsv, a, vectorless.tsv: a probe needs words of two labels that have vectors
 films.txt, empty.txt, empty.txt: has no text to label; pass lines
-words.tsv, words.tsv, words.tsv: its lines have labels, such as 'good0\\tADJ', which would be read \
-as text; pass texts alone, or score them by `firth compare RUN TRAIN,TEXT`
 """.replace("\\\n", "")
     .strip()
     .splitlines()
@@ -175,12 +173,19 @@ def test_refusals(files, case, monkeypatch):
     assert message_of(FirthError, label_text, "run.vec", train, source) == message
 
 
-def test_lines_of_labeled_sentences_are_refused_and_few_lines_are_not(files):
-    lines = (files / "films.txt").read_text().splitlines()
-    message = message_of(FirthError, label_text, files / "run.vec", files / "films.txt", lines)
-    assert message.startswith(f"TEXT: its lines have labels, such as {lines[1]!r}, which")
-    labeled = label_text(files / "run.vec", files / "films.txt", lines[:5])
-    assert [row.text for row in labeled.rows] == lines[:5]
+@pytest.mark.parametrize(
+    "form", ["{label} {text}", "{text}\t{label}", '{{"text": "x", "label": "{label}"}}']
+)
+def test_labels_in_the_text_are_noted(files, tmp_path, form):
+    labeled = [line.split(" ", 1) for line in (files / "films.txt").read_text().splitlines()]
+    lines = [form.format(label=label, text=text) for label, text in labeled[:9]]
+    for given, noted in ((lines, True), ([*lines, "dog1 good1", "{"], False)):
+        (tmp_path / "text.txt").write_text("\n".join(given))
+        done = command(
+            "label", files / "run.vec", "--train", files / "films.txt", "--apply",
+            tmp_path / "text.txt",
+        )  # fmt: skip
+        assert ("which are read as text" in done.stderr) is noted
 
 
 def test_fine_tuning_needs_an_encoder(files):
