@@ -15,6 +15,11 @@ class MixerKind:
     convolves: bool = False  # the width of filters
     even: bool = False  # half of its width for each direction, unless it is causal
 
+    @property
+    def compiles(self) -> bool:
+        """Whether torch.compile takes it: not if its shapes depend on the batch."""
+        return not (self.even or self.convolves)
+
     def load(self) -> Any:
         """Import the class."""
         return pkgutil.resolve_name(self.path)

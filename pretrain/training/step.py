@@ -13,6 +13,7 @@ from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.data.batches import Batch
 from firth.pretrain.data.stateless_random import keyed_bits
 from firth.pretrain.device import Stopwatch
+from firth.pretrain.mixers import MIXERS
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.optimizer import Optimizers
@@ -52,7 +53,10 @@ class Stepper:
         self.stopwatch: Stopwatch | None = None  # of the parts of a step, if they are measured
         model.max_segments = max_segments if settings.varlen else 0
         losses = model.core.losses
-        self._losses = torch.compile(losses, dynamic=False) if settings.compile else losses
+        # where a mixer is left out, marks of what changes are lost: then torch has to find it
+        whole = all(MIXERS[mixer].compiles for mixer in model.config.mixers)
+        dynamic = False if whole else None
+        self._losses = torch.compile(losses, dynamic=dynamic) if settings.compile else losses
 
     def step(self, number: int, batch: Batch, rate: float) -> Tensor:
         """Take one step, without waiting for the device.

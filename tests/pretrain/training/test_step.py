@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F  # noqa: N812 - the conventional name
 
 from firth.corpora.common.errors import FirthError
 from firth.pretrain.data.batches import Batch
@@ -86,7 +87,11 @@ def test_gradients_of_rows_of_two_kinds_are_those_of_each_kind():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # which torch looks at
-def test_steps_with_fewer_pieces_to_predict_are_not_compiled_again(monkeypatch):
+@pytest.mark.parametrize(
+    ("mixers", "n_widths"),
+    [(["attention", "linear"], 1), (["elman", "mean"], 2), (["conv"] * 2, 2)],
+)
+def test_steps_with_fewer_pieces_to_predict_are_not_compiled_again(mixers, n_widths, monkeypatch):
     compile_with, graphs = torch.compile, []
 
     def count(graph, inputs):
@@ -97,13 +102,18 @@ def test_steps_with_fewer_pieces_to_predict_are_not_compiled_again(monkeypatch):
         return compile_with(function, dynamic=dynamic, backend=count)
 
     monkeypatch.setattr(torch, "compile", counted)
-    _, takes = stepper(4, compiled=True)
-    whole = random_batch()
-    for n in (4, 3, 2):
+    torch.compiler.reset()
+    options = {"positions": "none", "conv_width": 3 if "conv" in mixers else None}
+    _, takes = stepper(4, compiled=True, mixers=mixers, **options)
+    whole, sizes = random_batch(), []
+    for n in (7, 6, 5, 4, 3):
         fields = ("chosen", "targets", "weights")
-        fewer = {name: getattr(whole, name)[:, :n].contiguous() for name in fields}
+        fewer = {name: F.pad(getattr(whole, name), (0, n - C)) for name in fields}
         takes.gradients(0, dataclasses.replace(whole, **fewer))
-    assert len(graphs) == 1
+        sizes.append(len(graphs))
+    # around a mixer that is left out, torch takes a second width to see what changes
+    assert set(sizes[n_widths - 1 :]) == {sizes[-1]}
+    assert (sizes[-1] == 1) == (n_widths == 1)
 
 
 def test_the_noise_of_hard_attention_is_that_of_the_step():
