@@ -32,7 +32,7 @@ class Recurrent(Mixer):
     there and 0 elsewhere, shuts all gates.
     """
 
-    cells_of: ClassVar[type[nn.RNNBase]]
+    cells_of: ClassVar[type[nn.LSTM] | type[nn.GRU] | type[nn.RNN]]
     run: ClassVar[Callable[..., tuple[Tensor, ...]]]
     gates: ClassVar[int]  # matrices that torch stacks into one
 
