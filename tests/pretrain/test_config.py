@@ -94,7 +94,10 @@ def test_heads_along_edges_are_some_or_all():
         ({"mixer": "attention:additive", "positions": "relative"}, "pass `positions=rotary`"),
         ({**KEY_VALUE, "positions": "relative"}, "pass `positions=rotary`"),
         # mixers
-        ({"mixer": "lstm,rnn"}, "`mixer=rnn`: choose from attention, lstm, gru, elman, conv"),
+        (
+            {"mixer": "lstm,rnn"},
+            "`mixer=rnn`: choose from attention, lstm, gru, elman, conv, conformer",
+        ),
         ({"mixer": ","}, "`mixer=,`: has 0 names for 4 layers"),
         ({"mixer": "lstm,gru,conv"}, "`mixer=lstm,gru,conv`: has 3 names for 4 layers"),
         ({"mixer": "gru", "preset": "4/33/3"}, "needs an even width, not 33"),
