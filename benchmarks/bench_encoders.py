@@ -52,6 +52,7 @@ ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"
 SPEED = ("parameters", "tokens_per_second", "tokens", "steps", "dtype", "compile")  # of --dry-run
 OWN = ("mixer", "objective", "preset", "pieces", "seed")  # settings that differ between cells
+SAME = ("preset", "text", "pieces", "seed", "dtype", "pairs")  # settings of all cells
 BUDGETS = ("steps", "minutes")
 SETS = {"minimal-pairs": ("blimp-reporting",)}
 TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")
@@ -73,7 +74,7 @@ def cells(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield {
                 "mixer": mixer, "objective": objective, "budget": budget,
                 "amount": getattr(arguments, budget),
-                **{one: getattr(arguments, one) for one in ("preset", "text", "pieces", "seed")},
+                **{name: getattr(arguments, name) for name in SAME},
             }  # fmt: skip
 
 
@@ -114,7 +115,7 @@ def quality(
         scores = score(run, arguments.pairs)
     return {
         "steps": steps,
-        **{name: planned[name] for name in ("parameters", "tokens_per_second", "dtype", "compile")},
+        **{name: planned[name] for name in ("parameters", "tokens_per_second", "compile")},
         **scores,
     }
 
