@@ -16,7 +16,8 @@ LEGEND = (
     "with a baseline or a start apart); no significant difference does not mean equal"
 )
 _RANKS = {Rank.EQUAL: "no significant difference", Rank.WORSE: "worse", Rank.UNTESTED: "not tested"}
-_BETTER, _NOT, _UNTESTED = "better than", "not significantly better than", "not tested against"
+_BETTER, _WORSE, _NOT = "better than", "worse than", "not significantly better than"
+_UNTESTED = "not tested against"
 _WHOLE_NAMES = 10_000
 
 
@@ -91,14 +92,19 @@ def _outcome(group: ResultGroup, runs: Sequence[str], names: Mapping[str, str]) 
 def _beside_baselines(
     group: ResultGroup, scores: Mapping[str, float], p: Mapping[frozenset[str], float | None]
 ) -> dict[str, list[str]]:
-    """Return the runs that are better than a baseline, those not, and single untested ones."""
+    """Return the runs that are better or worse than a baseline, others, and untested ones."""
     bases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for base, low in _scores(group, BASELINES).items():
-        found: dict[str, list[str]] = {_BETTER: [], _NOT: [], _UNTESTED: []}
+        found: dict[str, list[str]] = {_BETTER: [], _NOT: [], _UNTESTED: [], _WORSE: []}
         for run, score in scores.items():
             tested = p.get(frozenset((run, base)))
-            better = _BETTER if score > low and (tested or 0) <= ALPHA else _NOT
-            found[_UNTESTED if tested is None else better].append(run)
+            if tested is None:
+                word = _UNTESTED
+            elif tested > ALPHA:
+                word = _NOT
+            else:
+                word = _BETTER if score > low else _WORSE
+            found[word].append(run)
         if len(found[_UNTESTED]) < len(scores):
             for word, listed in found.items():
                 bases.setdefault((word, tuple(listed)), []).append(base)

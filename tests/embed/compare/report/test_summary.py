@@ -107,15 +107,15 @@ def test_baselines_are_named_by_the_runs_that_beat_them():
     ]
     popular = document(scores | {"popularity": 0.6}, tests | {"ap": SIGNIFICANT, "bp": NOT})
     assert summarize(popular)[0].endswith(
-        "not significantly better than one-hot and popularity: a and b; "
-        "not significantly better than random vectors: b."
+        "not significantly better than one-hot vectors: a and b; "
+        "not significantly better than random and popularity: b; worse than popularity: a."
     )
 
 
-def test_a_run_significantly_behind_a_baseline_is_not_called_better():
+def test_a_run_significantly_behind_a_baseline_is_called_worse():
     found = document({"a": 0.1, "random": 0.4}, {"ar": SIGNIFICANT})
     assert summarize(found) == [
-        f"a is the only run with a score at {AT}; not significantly better than random vectors: a."
+        f"a is the only run with a score at {AT}; worse than random vectors: a."
     ]
 
 
