@@ -99,6 +99,8 @@ def test_new_lines_have_a_row_each_and_unknown_ones_are_noted(files):
     assert [row.note for row in found.rows] == ["", "unknown", "unknown", ""]
     assert (found.rows[0].label, found.rows[3].label) == ("yes", "no")
     assert all(0.5 <= row.probability <= 1 for row in found.rows)
+    unknown = {(row.label, row.probability) for row in found.rows if row.note}
+    assert unknown == {("yes", round(61 / 120, 4))}  # its share of the labeled lines
 
 
 def test_new_words_are_labeled_and_an_unknown_one_is_noted(files):
