@@ -31,13 +31,13 @@ class PairScore(NamedTuple):
 def read_sources(transducer: Transducer, file: Path, *, pairs: bool) -> tuple[list[str], list[str]]:
     """Return the sources of a file, with their tags behind a tab, and the targets of pairs.
 
-    Raises SourceError for the first line that is none.
+    Blank lines are skipped. Raises SourceError for the first line that is none.
     """
     name = "<stdin>" if str(file) == STDIN else str(file)
     sources, targets = [], []
     for number, line in enumerate(text_lines(file), 1):
         source = line.rstrip("\r\n")
-        if pairs and not source.strip():
+        if not source.strip():
             continue
         try:
             if pairs and (problem := pair_problem(source)):
@@ -50,8 +50,9 @@ def read_sources(transducer: Transducer, file: Path, *, pairs: bool) -> tuple[li
         except SettingError as error:
             raise SourceError(f"{name}:{number}: {error}") from None
         sources.append(source)
-    if pairs and not targets:
-        raise SourceError(f"{name}: has no pairs; pass lines of a source, a tab and a target")
+    if not sources:
+        needs = "pairs; pass lines of a source, a tab and a target"
+        raise SourceError(f"{name}: has no {needs if pairs else 'sources; pass one a line'}")
     return sources, targets
 
 

@@ -70,7 +70,7 @@ def test_it_learns_the_ending(run, test_file):
 
 @pytest.mark.slow
 def test_answers_are_printed_the_likeliest_first_and_as_json(run):
-    text = "abc\tN;PL\ndad\tN;SG\n"
+    text = "abc\tN;PL\n\ndad\tN;SG\n"
     result = command("transduce", run, "--best", 3, input=text)
     rows = lines_of(result.stdout)
     assert [row[:2] for row in rows] == [["abc", "N;PL"]] * 3 + [["dad", "N;SG"]] * 3
@@ -116,7 +116,7 @@ def test_the_attention_of_a_target_is_that_on_its_source(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "problem"),
     [
-        ("\n", [], r"<stdin>:1: '' is no source, nor a source, a tab and its tags, without ⇥"),
+        ("\n", [], r"<stdin>: has no sources; pass one a line"),
         ("a\tb\tc\n", [], r"<stdin>:1: 'a\\tb\\tc' is no source"),
         ("ab\na⇥b\n", [], r"<stdin>:2: 'a⇥b' is no source"),
         ("a" * 50 + "\tb", ["--test"], r"<stdin>:1: the sentence has 53 pieces"),
