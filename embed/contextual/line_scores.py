@@ -96,8 +96,9 @@ def score_lines(
     encoder = run if isinstance(run, ContextualEncoder) else open_encoder(run, device)
     if not isinstance(encoder, SentenceScorer):
         raise ArtifactError(
-            f"{run}: is not a language model; pass a run of `train_mlm()`, or a folder of a masked "
-            "or causal language model with its mask or its start of a text (bos_token_id)"
+            f"{run}: is not a language model; pass a run of `train_mlm()` that predicts text, not "
+            "pairs or orders, or a folder of a masked or causal language model with its mask or "
+            "its start of a text (bos_token_id)"
         )
     pairs = [("", line) if isinstance(line, str) else line for line in lines]
     scored: list[LineScore] = []

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from firth.corpora.common.errors import SourceError
+from firth.corpora.common.reporting import note
 from firth.corpora.reading.records import no_field
 from firth.corpora.reading.tables import table_rows
 from firth.embed.contextual.encoded_text import text_lines
@@ -16,6 +17,8 @@ def read_scored(source: Path, column: str | None, given: str | None) -> list[tup
         names = (column,) if given is None else (given, column)
         cells = (_json_cells if ".jsonl" in source.suffixes else _cells)(source, names)
         return [(" ".join(context), text) for *context, text in cells]
+    if {*source.suffixes} & {".csv", ".jsonl"}:
+        note(f"{source}: read as lines of text; `column=NAME` reads one column of a table")
     pairs = []
     for number, line in enumerate(text_lines(source), 1):
         context, _, text = line.rstrip("\r\n").rpartition("\t")

@@ -70,6 +70,12 @@ def test_columns_and_fields_are_read_like_lines(run, tmp_path, form):
     assert words_of(output(*line)) == WORDS
 
 
+def test_a_table_that_is_read_as_lines_is_noted(run, tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n")
+    result = command("score", run, tmp_path / "a.csv")
+    assert "a.csv: read as lines of text; --column NAME reads one column" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "text", "options", "message"),
     [
