@@ -160,10 +160,11 @@ def summary(run: Path) -> str:
         error = last.get("held_out_bits_standard_error")  # None of one unit
         error = math.nan if error is None else error
         text += f", {HeldOutLoss(bits, error, loss.n_units)} bits per character"
-    for name, losses in Run.open(run).entries(CONTINUED).items():
+    continued = Run.open(run).entries(CONTINUED)
+    for name, losses in continued.items():
         before, after = (HeldOutLoss.from_line(losses[when]) for when in ("before", "after"))
         text += f"\nheld-out loss of the {name.replace('_', ' ')} before {before}, after {after}"
-    if last["tokens"] < _ENOUGH_TOKENS:
+    if last["tokens"] < _ENOUGH_TOKENS and not continued:  # what came before is not counted
         text += (
             f"\ntoo little training text to judge the method: {human(last['tokens'])} tokens; "
             f"results become meaningful from about {human(_ENOUGH_TOKENS)}"

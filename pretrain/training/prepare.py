@@ -50,11 +50,11 @@ def build_training_data(
     text: TextSplits, pieces: Pieces, config: MlmConfig, batch: int, device: torch.device
 ) -> TrainingData:
     """Pack the text into rows on the device, and set up its batches."""
-    train, held_out = pack_text(text, pieces, config, device)
-    continues = torch.tensor(pieces.continues, device=train.device)
+    continues = torch.tensor(pieces.continues, device=device)
     chooser = config.objective_kind.load()
     extra = {"pieces": pieces} if config.objective_kind.decodes else {}
-    objective = chooser.for_training(config, continues, train.sequence_length, **extra)
+    objective = chooser.for_training(config, continues, config.sequence_length, **extra)
+    train, held_out = pack_text(text, pieces, config, device)
     batches = Batches(train, objective, batch_rows=batch, seed=config.seed)
     counts, budget = piece_counts(train), make_budget(config, train.n_rows, batch)
     _require_contexts(train, counts, config, batch * (budget.steps or math.inf))

@@ -112,6 +112,7 @@ def test_going_on_shows_losses_before_and_after(trained, corpus, tmp_path):
         for path in (run, tmp_path / "more-seed1")
     )
     assert f"\nheld-out loss of the corpus before {before}, after {after}\n" in made.stdout
+    assert "too little training text" not in made.stdout  # what it goes on from is not counted
     again = invoke(*words, *options, "--seeds", 1)
     assert "kept, already trained with these settings" in again.stdout
 
