@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from firth.corpora.common.console import counted
 from firth.corpora.text.sentences.split import split_sentences
 from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
 from firth.embed.compare.datasets.parts import DEV, HELD_OUT, TEST, TRAIN
@@ -71,11 +72,12 @@ class SentenceSet(LabeledSet[LabeledSentences]):
         if unseen := self.unseen_note(part, f"sentences of the {role} part"):
             yield unseen
         for other, other_part in others.items():
+            also = f"of the {role} part [is|are] also in the {other} part"
             other_texts = set(other_part.texts)
             if n_repeated := sum(text in other_texts for text in part.texts):
-                yield f"{n_repeated:,} sentences of the {role} part are also in the {other} part"
+                yield counted(n_repeated, f"sentence[|s] {also}")
             if n_groups := len({*part.groups} & {*other_part.groups}):
-                yield f"{n_groups:,} groups of the {role} part are also in the {other} part"
+                yield counted(n_groups, f"group[|s] {also}")
 
     def _held_out(self) -> np.ndarray:
         """Return a tenth of TRAIN, never the first-drawn sentence of a label."""
