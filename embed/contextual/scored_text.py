@@ -17,7 +17,7 @@ def read_scored(source: Path, column: str | None, given: str | None) -> list[tup
         names = (column,) if given is None else (given, column)
         cells = (_json_cells if ".jsonl" in source.suffixes else _cells)(source, names)
         return [(" ".join(context), text) for *context, text in cells]
-    if {*source.suffixes} & {".csv", ".jsonl"}:
+    if source.suffix.lower() in (".csv", ".jsonl"):
         note(f"{source}: read as lines of text; `column=NAME` reads one column of a table")
     pairs = []
     for number, line in enumerate(text_lines(source), 1):

@@ -138,7 +138,7 @@ def label_text(
     answers, comparison = probabilities(probed.new_scores, temperature), tuple[Any, ...]()
     if encoder is not None:
         answers, comparison = _fine_tuned(encoder, probed, likely, temperature, config)
-    if kind != "tagging":  # a token has its neighbors, but here nothing speaks for a label
+    if kind != "tagging":  # whose probe has learned unknown tokens as such
         counts = np.bincount(probed.gold, minlength=len(probed.classes))
         answers[~probed.known] = counts / counts.sum()
     names = np.array(probed.classes, object)[answers.argmax(axis=1)]

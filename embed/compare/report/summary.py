@@ -18,6 +18,7 @@ LEGEND = (
 _RANKS = {Rank.EQUAL: "no significant difference", Rank.WORSE: "worse", Rank.UNTESTED: "not tested"}
 _BETTER, _WORSE, _NOT = "better than", "worse than", "not significantly better than"
 _UNTESTED = "not tested against"
+_WORDS = (_BETTER, _WORSE, _NOT, _UNTESTED)  # in this order
 _WHOLE_NAMES = 10_000
 
 
@@ -95,7 +96,7 @@ def _beside_baselines(
     """Return the runs that are better or worse than a baseline, others, and untested ones."""
     bases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for base, low in _scores(group, BASELINES).items():
-        found: dict[str, list[str]] = {_BETTER: [], _NOT: [], _UNTESTED: [], _WORSE: []}
+        found: dict[str, list[str]] = {word: [] for word in _WORDS}
         for run, score in scores.items():
             tested = p.get(frozenset((run, base)))
             if tested is None:
@@ -112,8 +113,9 @@ def _beside_baselines(
         f"{word} {_listed(named)}{' vectors' if {*named}.isdisjoint(OF_TASKS) else ''}": list(
             listed
         )
-        # "better than" comes first
-        for (word, listed), named in sorted(bases.items(), key=lambda each: each[0][0])
+        for (word, listed), named in sorted(
+            bases.items(), key=lambda item: _WORDS.index(item[0][0])
+        )
     }
 
 

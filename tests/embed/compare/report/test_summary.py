@@ -107,8 +107,8 @@ def test_baselines_are_named_by_the_runs_that_beat_them():
     ]
     popular = document(scores | {"popularity": 0.6}, tests | {"ap": SIGNIFICANT, "bp": NOT})
     assert summarize(popular)[0].endswith(
-        "not significantly better than one-hot vectors: a and b; "
-        "not significantly better than random and popularity: b; worse than popularity: a."
+        "worse than popularity: a; not significantly better than one-hot vectors: a and b; "
+        "not significantly better than random and popularity: b."
     )
 
 
