@@ -51,7 +51,7 @@ PARTS = ("speed", "lengths", "quality")
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"
 SPEED = ("parameters", "tokens_per_second", "tokens", "steps", "dtype", "compile")  # of --dry-run
-OWN = ("mixer", "objective", "preset", "pieces", "seed")  # settings that differ between cells
+OWN = ("mixer", "objective", "preset", "pieces", "seed", "dtype")  # settings of a training
 SAME = ("preset", "text", "pieces", "seed", "dtype", "pairs")  # settings of all cells
 BUDGETS = ("steps", "minutes")
 SETS = {"minimal-pairs": ("blimp-reporting",)}
@@ -80,7 +80,7 @@ def cells(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def options_of(cell: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of a cell's training, but for its steps."""
-    options = {name: getattr(arguments, name) for name in ("dtype", "compile", "threads")}
+    options = {name: getattr(arguments, name) for name in ("compile", "threads")}
     return options | {name: cell[name] for name in OWN} | {"max_vocabulary": POOLED}
 
 
