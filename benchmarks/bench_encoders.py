@@ -51,8 +51,8 @@ PARTS = ("speed", "lengths", "quality")
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"
 SPEED = ("parameters", "tokens_per_second", "tokens", "steps", "dtype", "compile")  # of --dry-run
-OWN = ("mixer", "objective", "preset", "pieces", "seed", "dtype")  # settings of a training
-SAME = ("preset", "text", "pieces", "seed", "dtype", "pairs")  # settings of all cells
+SAME = ("preset", "pieces", "seed", "dtype")  # settings of all trainings
+OWN = ("mixer", "objective", *SAME)  # settings of one
 BUDGETS = ("steps", "minutes")
 SETS = {"minimal-pairs": ("blimp-reporting",)}
 TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")
@@ -74,7 +74,7 @@ def cells(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield {
                 "mixer": mixer, "objective": objective, "budget": budget,
                 "amount": getattr(arguments, budget),
-                **{name: getattr(arguments, name) for name in SAME},
+                **{name: getattr(arguments, name) for name in ("text", *SAME, "pairs")},
             }  # fmt: skip
 
 
